@@ -1,0 +1,49 @@
+// A frame inside the switch, independent of where its memory comes from (DPDK mbuf, heap, simulator).
+//
+// A frame is `data[0, size)`, followed by the bytes of `tail` if there is one. The tail is how replicas share
+// lanes: each child gets a small head of its own, all heads point to one reference-counted tail.
+// One thread owns a packet; packets move between threads only whole (tail unshared or refs held by one thread).
+#pragma once
+
+#include <cstdint>
+
+namespace l3dml::base {
+
+class PacketPool;
+
+struct Packet {
+  uint8_t* data = nullptr;    // first byte of the frame (of the shared bytes, for a tail)
+  uint32_t size = 0;          // bytes at data
+  uint16_t port = 0;          // device port it came from, then the one it leaves by
+  uint16_t refs = 1;          // heads that share this tail (1 for a head)
+  Packet* tail = nullptr;     // shared bytes that follow, or null
+  uint8_t* buffer = nullptr;  // start of the memory that data points into
+  uint32_t capacity = 0;      // bytes at buffer
+  uint32_t sum = 0;           // as a tail: ones' complement sum of its bytes, valid if has_sum
+  bool has_sum = false;
+  bool wants_checksum = false;  // UDP checksum still to be written by the port (head only)
+  int64_t time_ns = 0;          // arrival, in the device's clock
+  PacketPool* pool = nullptr;   // who takes it back
+  void* context = nullptr;      // the pool's own (the mbuf)
+
+  uint32_t frame_size() const { return size + (tail ? tail->size : 0); }
+};
+
+// Where packets come from and go back to. alloc() returns null when empty: the caller counts no_buffer.
+class PacketPool {
+ public:
+  virtual ~PacketPool() = default;
+  virtual Packet* alloc() = 0;  // size 0, data = buffer + headroom, refs 1, no tail
+  virtual void recycle(Packet* packet) = 0;
+};
+
+// Gives a packet back, and its tail when this was the last head that shared it.
+inline void release(Packet* packet) {
+  if (Packet* tail = packet->tail) {
+    packet->tail = nullptr;
+    if (--tail->refs == 0) tail->pool->recycle(tail);
+  }
+  packet->pool->recycle(packet);
+}
+
+}  // namespace l3dml::base
