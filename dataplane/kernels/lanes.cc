@@ -1,6 +1,4 @@
-#include "dataplane/kernels/lanes.h"
-
-#include "dataplane/kernels/lanes_scalar.h"
+#include "dataplane/kernels/implementations.h"
 
 namespace l3dml::kernels {
 namespace {
@@ -13,20 +11,27 @@ const LaneKernels* choose(std::string_view name) {
   return nullptr;
 }
 
-const LaneKernels* g_chosen = nullptr;  // written before packets flow
+const LaneKernels*& chosen() {  // written before packets flow
+  static const LaneKernels* kernels = choose("auto");
+  return kernels;
+}
 
 }  // namespace
 
-LaneKernelsList available_lane_kernels() { return {{&kLanesScalar}, 1}; }
-
-const LaneKernels& lane_kernels() {
-  if (!g_chosen) g_chosen = choose("auto");
-  return *g_chosen;
+LaneKernelsList available_lane_kernels() {
+  LaneKernelsList list = {{&kLanesScalar}, 1};
+#ifdef L3DML_KERNELS_X86
+  if (cpu_has_avx2()) list.items[list.count++] = &kLanesAvx2;
+  if (cpu_has_avx512()) list.items[list.count++] = &kLanesAvx512;
+#endif
+  return list;
 }
+
+const LaneKernels& lane_kernels() { return *chosen(); }
 
 bool force_lane_kernels(std::string_view name) {
   const LaneKernels* found = choose(name);
-  if (found) g_chosen = found;
+  if (found) chosen() = found;
   return found != nullptr;
 }
 

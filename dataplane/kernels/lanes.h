@@ -2,7 +2,8 @@
 // The scalar file is the specification; kernelcheck (lanes_test) compares every other one with it.
 //
 // Slots hold 32-bit lanes in host order; packets hold them big-endian. Contract of every function: any count
-// including 0 and odd ones, no alignment needed, `slot` and `lanes` do not overlap, nothing beyond count is touched.
+// including 0 and odd ones, no alignment needed, `slot` and `lanes` do not overlap, nothing beyond count is
+// touched.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,12 @@
 // The specification of the lane kernels. Never "optimised".
-#include "dataplane/kernels/lanes_scalar.h"
+#include "dataplane/kernels/implementations.h"
 
 namespace l3dml::kernels {
 namespace {
 
-uint32_t load_be(const uint8_t* p) { return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3]; }
+uint32_t load_be(const uint8_t* p) {
+  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
+}
 void store_be(uint8_t* p, uint32_t v) {
   p[0] = static_cast<uint8_t>(v >> 24), p[1] = static_cast<uint8_t>(v >> 16);
   p[2] = static_cast<uint8_t>(v >> 8), p[3] = static_cast<uint8_t>(v);

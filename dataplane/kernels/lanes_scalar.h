@@ -1,7 +1,0 @@
-#pragma once
-
-#include "dataplane/kernels/lanes.h"
-
-namespace l3dml::kernels {
-extern const LaneKernels kLanesScalar;
-}
