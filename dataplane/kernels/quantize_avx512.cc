@@ -1,4 +1,4 @@
-// Sixteen elements at a time; the rest of an odd count is masked.
+// Sixteen elements at a time; only the rest of an odd count is masked, for the reason in lanes_avx512.cc.
 #include <immintrin.h>
 
 #include "dataplane/kernels/implementations.h"
@@ -9,8 +9,18 @@ namespace {
 
 constexpr size_t kStep = 16;
 
-__mmask16 mask_of(size_t left) {
-  return left >= kStep ? static_cast<__mmask16>(0xffff) : static_cast<__mmask16>((1u << left) - 1);
+struct All {};  // in place of a mask
+__m512 load_ps(All, const float* p) { return _mm512_loadu_ps(p); }
+__m512 load_ps(__mmask16 mask, const float* p) { return _mm512_maskz_loadu_ps(mask, p); }
+void store_ps(float* p, All, __m512 v) { _mm512_storeu_ps(p, v); }
+void store_ps(float* p, __mmask16 mask, __m512 v) { _mm512_mask_storeu_ps(p, mask, v); }
+
+// Calls step(index, mask) over all elements.
+template <typename Step>
+void in_sixteens(size_t count, Step step) {
+  size_t i = 0;
+  for (; i + kStep <= count; i += kStep) step(i, All{});
+  if (i < count) step(i, static_cast<__mmask16>((1u << (count - i)) - 1));
 }
 
 // The greatest |x| so far, as bits.
@@ -31,6 +41,35 @@ __m256i swap_halves(__m256i v) {
       v, _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)));
 }
 
+// Sixteen lanes of the wire as kBytes-wide unsigned values each; 4 = the lane itself.
+template <size_t kBytes>
+void store_be(uint8_t* p, All, __m512i v) {
+  if constexpr (kBytes == 4) _mm512_storeu_si512(p, swap_bytes(v));
+  if constexpr (kBytes == 2)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), swap_halves(_mm512_cvtepi32_epi16(v)));
+  if constexpr (kBytes == 1) _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v));
+}
+template <size_t kBytes>
+void store_be(uint8_t* p, __mmask16 mask, __m512i v) {
+  if constexpr (kBytes == 4) _mm512_mask_storeu_epi32(p, mask, swap_bytes(v));
+  if constexpr (kBytes == 2) _mm256_mask_storeu_epi16(p, mask, swap_halves(_mm512_cvtepi32_epi16(v)));
+  if constexpr (kBytes == 1) _mm_mask_storeu_epi8(p, mask, _mm512_cvtepi32_epi8(v));
+}
+template <size_t kBytes>
+__m512i load_be(All, const uint8_t* p) {
+  if constexpr (kBytes == 4) return swap_bytes(_mm512_loadu_si512(p));
+  if constexpr (kBytes == 2)
+    return _mm512_cvtepu16_epi32(swap_halves(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+  if constexpr (kBytes == 1)
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+template <size_t kBytes>
+__m512i load_be(__mmask16 mask, const uint8_t* p) {
+  if constexpr (kBytes == 4) return swap_bytes(_mm512_maskz_loadu_epi32(mask, p));
+  if constexpr (kBytes == 2) return _mm512_cvtepu16_epi32(swap_halves(_mm256_maskz_loadu_epi16(mask, p)));
+  if constexpr (kBytes == 1) return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, p));
+}
+
 struct Factors {
   explicit Factors(Scale scale) : first(_mm512_set1_ps(scale.first)), second(_mm512_set1_ps(scale.second)) {}
   __m512 operator()(__m512 x) const { return _mm512_mul_ps(_mm512_mul_ps(x, first), second); }
@@ -44,19 +83,18 @@ uint8_t exponent(const float* x, size_t count) {
     max = max_magnitude(max, _mm512_loadu_ps(x + i));
     max2 = max_magnitude(max2, _mm512_loadu_ps(x + i + kStep));
   }
-  for (; i < count; i += kStep) max = max_magnitude(max, _mm512_maskz_loadu_ps(mask_of(count - i), x + i));
+  in_sixteens(count - i, [&](size_t j, auto mask) { max = max_magnitude(max, load_ps(mask, x + i + j)); });
   return exp_of(_mm512_max_epu32(max, max2));
 }
 
 uint8_t quantize32(uint8_t* lanes, const float* x, size_t count, uint8_t exp, int bits, float*) {
   const Factors up(scale_of(bits - (exp - 127)));
   __m512i max = _mm512_setzero_si512();
-  for (size_t i = 0; i < count; i += kStep) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
+  in_sixteens(count, [&](size_t i, auto mask) {
+    const __m512 v = load_ps(mask, x + i);
     max = max_magnitude(max, v);
-    _mm512_mask_storeu_epi32(lanes + 4 * i, mask, swap_bytes(_mm512_cvtps_epi32(up(v))));
-  }
+    store_be<4>(lanes + 4 * i, mask, _mm512_cvtps_epi32(up(v)));
+  });
   return exp_of(max);
 }
 
@@ -66,63 +104,34 @@ uint8_t quantize_offset(uint8_t* lanes, const float* x, size_t count, uint8_t ex
   const Factors up(scale_of(bits - (exp - 127))), down(scale_of((exp - 127) - bits));
   const __m512i offset = _mm512_set1_epi32(1 << bits), top = _mm512_set1_epi32((1 << bits) - 1);
   __m512i max = _mm512_setzero_si512();
-  for (size_t i = 0; i < count; i += kStep) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
+  in_sixteens(count, [&](size_t i, auto mask) {
+    const __m512 v = load_ps(mask, x + i);
     max = max_magnitude(max, v);
     const __m512i q = _mm512_min_epi32(_mm512_cvtps_epi32(up(v)), top);
-    const __m512i raised = _mm512_add_epi32(q, offset);
-    if constexpr (kBytes == 2)
-      _mm256_mask_storeu_epi16(lanes + 2 * i, mask, swap_halves(_mm512_cvtepi32_epi16(raised)));
-    else
-      _mm_mask_storeu_epi8(lanes + i, mask, _mm512_cvtepi32_epi8(raised));
-    if (residual) _mm512_mask_storeu_ps(residual + i, mask, _mm512_sub_ps(v, down(_mm512_cvtepi32_ps(q))));
-  }
+    store_be<kBytes>(lanes + kBytes * i, mask, _mm512_add_epi32(q, offset));
+    if (residual) store_ps(residual + i, mask, _mm512_sub_ps(v, down(_mm512_cvtepi32_ps(q))));
+  });
   for (size_t i = kBytes * count; i % 4 != 0; ++i) lanes[i] = 0;
   return exp_of(max);
 }
 
-template <bool kDivide>
-void dequantize32(float* x, const uint8_t* lanes, size_t count, Factors down, __m512 divisor) {
-  for (size_t i = 0; i < count; i += kStep) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 y = down(_mm512_cvtepi32_ps(swap_bytes(_mm512_maskz_loadu_epi32(mask, lanes + 4 * i))));
-    _mm512_mask_storeu_ps(x + i, mask, kDivide ? _mm512_div_ps(y, divisor) : y);
-  }
-}
-void dequantize32(float* x, const uint8_t* lanes, size_t count, uint8_t exp, int bits, uint32_t,
-                  float divisor) {
-  const Factors down(scale_of((exp - 127) - bits));
-  if (divisor == 1)
-    dequantize32<false>(x, lanes, count, down, _mm512_set1_ps(divisor));
-  else
-    dequantize32<true>(x, lanes, count, down, _mm512_set1_ps(divisor));
-}
-
 template <size_t kBytes>
-void dequantize_offset(float* x, const uint8_t* lanes, size_t count, uint8_t exp, int bits, uint32_t weight,
-                       float divisor) {
+void dequantize(float* x, const uint8_t* lanes, size_t count, uint8_t exp, int bits, uint32_t weight,
+                float divisor) {
   const Factors down(scale_of((exp - 127) - bits));
-  const __m512i offset = _mm512_set1_epi32(static_cast<int>(weight << bits));
+  const __m512i offset = _mm512_set1_epi32(kBytes == 4 ? 0 : static_cast<int>(weight << bits));
   const __m512 by = _mm512_set1_ps(divisor);
-  for (size_t i = 0; i < count; i += kStep) {
-    const __mmask16 mask = mask_of(count - i);
-    __m512i v;
-    if constexpr (kBytes == 2)
-      v = _mm512_cvtepu16_epi32(swap_halves(_mm256_maskz_loadu_epi16(mask, lanes + 2 * i)));
-    else
-      v = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, lanes + i));
-    const __m512 y = down(_mm512_cvtepi32_ps(_mm512_sub_epi32(v, offset)));
-    _mm512_mask_storeu_ps(x + i, mask, divisor == 1 ? y : _mm512_div_ps(y, by));
-  }
+  in_sixteens(count, [&](size_t i, auto mask) {
+    const __m512i v = _mm512_sub_epi32(load_be<kBytes>(mask, lanes + kBytes * i), offset);
+    const __m512 y = down(_mm512_cvtepi32_ps(v));
+    store_ps(x + i, mask, divisor == 1 ? y : _mm512_div_ps(y, by));
+  });
 }
 
 void accumulate(float* x, const float* r, size_t count) {
-  for (size_t i = 0; i < count; i += kStep) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, x + i), _mm512_maskz_loadu_ps(mask, r + i));
-    _mm512_mask_storeu_ps(x + i, mask, sum);
-  }
+  in_sixteens(count, [&](size_t i, auto mask) {
+    store_ps(x + i, mask, _mm512_add_ps(load_ps(mask, x + i), load_ps(mask, r + i)));
+  });
 }
 
 }  // namespace
@@ -130,7 +139,7 @@ void accumulate(float* x, const float* r, size_t count) {
 const QuantizeKernels kQuantizeAvx512 = {"avx512",
                                          exponent,
                                          {quantize32, quantize_offset<2>, quantize_offset<1>},
-                                         {dequantize32, dequantize_offset<2>, dequantize_offset<1>},
+                                         {dequantize<4>, dequantize<2>, dequantize<1>},
                                          accumulate};
 
 }  // namespace l3dml::kernels
