@@ -1,5 +1,6 @@
 // Big-endian integers as they lie on the wire. No implicit conversion to or from host integers: `load()` and
-// construction are always visible, so a forgotten byte swap does not compile. Alignment 1, trivially copyable.
+// construction are always visible, so a forgotten byte swap does not compile. Alignment 1, trivially
+// copyable.
 #pragma once
 
 #include <bit>

@@ -2,7 +2,8 @@
 //
 // A frame is `data[0, size)`, followed by the bytes of `tail` if there is one. The tail is how replicas share
 // lanes: each child gets a small head of its own, all heads point to one reference-counted tail.
-// One thread owns a packet; packets move between threads only whole (tail unshared or refs held by one thread).
+// One thread owns a packet; packets move between threads only whole (tail unshared or refs held by one
+// thread).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct Packet {
   Packet* tail = nullptr;     // shared bytes that follow, or null
   uint8_t* buffer = nullptr;  // start of the memory that data points into
   uint32_t capacity = 0;      // bytes at buffer
-  uint32_t sum = 0;           // as a tail: ones' complement sum of its bytes, valid if has_sum
-  bool has_sum = false;
+  uint32_t sum = 0;  // ones' complement sum (RFC 1071) of the lanes: all bytes of a tail, bytes from 86 on
+  bool has_sum = false;         // of a frame without tail; valid only if has_sum
   bool wants_checksum = false;  // UDP checksum still to be written by the port (head only)
   int64_t time_ns = 0;          // arrival, in the device's clock
   PacketPool* pool = nullptr;   // who takes it back

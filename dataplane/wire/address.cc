@@ -1,8 +1,8 @@
 #include "dataplane/wire/address.h"
 
-#include <arpa/inet.h>
-
 #include <cstdio>
+
+#include <arpa/inet.h>
 
 namespace l3dml::wire {
 
@@ -34,12 +34,14 @@ Place to_place(const Ipv6Address& a) {
   return p;
 }
 
-Ipv6Address aggregation_address(uint64_t prefix, uint16_t locator, uint8_t path, uint16_t job, uint16_t child) {
+Ipv6Address aggregation_address(uint64_t prefix, uint16_t locator, uint8_t path, uint16_t job,
+                                uint16_t child) {
   return to_address({prefix, locator, Function::aggregate, path, job, child, 0});
 }
 
 Ipv6Address host_address(uint64_t prefix, uint16_t locator, uint32_t host) {
-  return to_address({prefix, locator, Function::host, 0, 0, static_cast<uint16_t>(host >> 16), static_cast<uint16_t>(host)});
+  return to_address({prefix, locator, Function::host, 0, 0, static_cast<uint16_t>(host >> 16),
+                     static_cast<uint16_t>(host)});
 }
 
 std::string format_address(const Ipv6Address& address) {
@@ -60,7 +62,9 @@ std::string format_mac(const MacAddress& m) {
 bool parse_mac(const std::string& text, MacAddress* mac) {
   unsigned v[6];
   char rest;
-  if (std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &rest) != 6) return false;
+  if (std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5],
+                  &rest) != 6)
+    return false;
   for (int i = 0; i < 6; ++i) (*mac)[i] = static_cast<uint8_t>(v[i]);
   return true;
 }

@@ -1,4 +1,5 @@
-// Aggregation addresses (DESIGN section 3): 48 prefix | 16 locator | 8 function | 8 path | 16 job | 16 child | 16 zero.
+// Aggregation addresses (DESIGN section 3): 48 prefix | 16 locator | 8 function | 8 path | 16 job | 16 child
+// | 16 zero.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,14 @@ struct Place {
 
 Ipv6Address to_address(const Place& place);
 Place to_place(const Ipv6Address& address);
-Ipv6Address aggregation_address(uint64_t prefix, uint16_t locator, uint8_t path, uint16_t job, uint16_t child);
+Ipv6Address aggregation_address(uint64_t prefix, uint16_t locator, uint8_t path, uint16_t job,
+                                uint16_t child);
 Ipv6Address host_address(uint64_t prefix, uint16_t locator, uint32_t host);
 
 // 16-bit field i (0..7) of an address, host order.
-inline uint16_t address_word(const Ipv6Address& a, int i) { return static_cast<uint16_t>(a[2 * i] << 8 | a[2 * i + 1]); }
+inline uint16_t address_word(const Ipv6Address& a, int i) {
+  return static_cast<uint16_t>(a[2 * i] << 8 | a[2 * i + 1]);
+}
 
 std::string format_address(const Ipv6Address& address);  // RFC 5952
 bool parse_address(const std::string& text, Ipv6Address* address);

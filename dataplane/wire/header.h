@@ -68,11 +68,14 @@ struct L3dmlHeader {
 
   Type type() const { return static_cast<Type>(version_type & 15); }
   uint8_t version() const { return version_type >> 4; }
-  void set_type(Type type) { version_type = static_cast<uint8_t>(kVersion << 4 | static_cast<uint8_t>(type)); }
+  void set_type(Type type) {
+    version_type = static_cast<uint8_t>(kVersion << 4 | static_cast<uint8_t>(type));
+  }
 };
 
 constexpr size_t kEthernetSize = 14, kIpv6Size = 40, kUdpSize = 8, kL3dmlSize = 24;
-constexpr size_t kHeadSize = kEthernetSize + kIpv6Size + kUdpSize + kL3dmlSize;  // 86: everything before the lanes
+constexpr size_t kHeadSize =
+    kEthernetSize + kIpv6Size + kUdpSize + kL3dmlSize;  // 86: everything before the lanes
 static_assert(sizeof(EthernetHeader) == kEthernetSize && sizeof(Ipv6Header) == kIpv6Size);
 static_assert(sizeof(UdpHeader) == kUdpSize && sizeof(L3dmlHeader) == kL3dmlSize);
 

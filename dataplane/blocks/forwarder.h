@@ -1,0 +1,41 @@
+// Where a packet goes that is not (or not here) a gradient: p4/forwarder.p4. Host routes win over the longest
+// prefix; action aggregate() says that the destination is an aggregation address of this switch, local() that
+// it is the switch itself (gateway addresses, answered by pipeline/local_stack).
+#pragma once
+
+#include "dataplane/tna/table_twin.h"
+#include "dataplane/wire/header.h"
+
+namespace l3dml::blocks {
+
+struct Route {
+  enum class Kind : uint8_t { none, forward, aggregate, local } kind = Kind::none;
+  uint16_t port = 0;
+  wire::MacAddress dmac{};  // all zero: the destination itself is the next hop, resolve it
+};
+
+class Forwarder {
+ public:
+  Forwarder();
+
+  Route lookup6(const wire::Ipv6Address& dst) const;
+  Route lookup4(uint32_t dst) const;
+
+  // By the last part of the BfRuntime name (host6, prefix6, local6, host4, prefix4, local4); null if unknown.
+  tna::TableTwin* table(std::string_view name);
+  // The switch's own addresses, the first one installed first.
+  const wire::Ipv6Address* own_address6() const { return own6_.empty() ? nullptr : &own6_.front().second; }
+  const uint32_t* own_address4() const { return own4_.empty() ? nullptr : &own4_.front().second; }
+
+ private:
+  using Twin6 = tna::MatchTableTwin<2, Route>;
+  using Twin4 = tna::MatchTableTwin<1, Route>;
+  void collect_own();
+
+  Twin6 host6_, prefix6_, local6_;
+  Twin4 host4_, prefix4_, local4_;
+  std::vector<std::pair<tna::Handle, wire::Ipv6Address>> own6_;
+  std::vector<std::pair<tna::Handle, uint32_t>> own4_;
+};
+
+}  // namespace l3dml::blocks

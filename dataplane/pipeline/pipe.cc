@@ -1,0 +1,388 @@
+#include "dataplane/pipeline/pipe.h"
+
+#include <cstring>
+
+namespace l3dml::pipeline {
+namespace {
+
+using base::DropReason;
+using base::Packet;
+using blocks::Context;
+using blocks::Hole;
+using blocks::Route;
+using blocks::Step;
+using wire::Type;
+
+constexpr uint8_t kUnreachable6 = 1, kTimeExceeded6 = 3, kUnreachable4 = 3, kTimeExceeded4 = 11;
+
+bool for_us(const wire::EthernetHeader& ethernet, const wire::MacAddress& mac) {
+  return (ethernet.dst_addr[0] & 1) || ethernet.dst_addr == mac;
+}
+
+}  // namespace
+
+PipeImpl::PipeImpl(const Program& program, base::PacketPool* pool)
+    : program_(program),
+      pool_(pool),
+      state_(program.config, &pass_),
+      ingress_(program, &state_),
+      sender_(program.config.neighbors * program.config.shards_per_pipe, program.config.ring_entries,
+              program.config.sync_idle_ns),
+      egress_(program, &sender_, &out_, drops_.data()),
+      local_stack_(program, pool) {}
+
+void PipeImpl::set_trace(base::TraceSink* sink, std::function<bool(const Packet&)> filter) {
+  trace_ = sink;
+  trace_filter_ = std::move(filter);
+}
+
+// A burst goes through each step together, so that the memory of one packet arrives while others are worked
+// on.
+void PipeImpl::process(std::span<Packet* const> burst, int64_t now_ns, Outbox& out) {
+  out_ = &out;
+  Context contexts[base::kBurst];
+  blocks::Admission::Key keys[base::kBurst];
+  size_t gradients = 0;
+  for (Packet* packet : burst) {
+    Context& ctx = contexts[gradients];
+    ctx = {};
+    ctx.packet = packet;
+    ctx.now_ns = now_ns;
+    ctx.id = ++packets_;
+    if (trace_ && (!trace_filter_ || trace_filter_(*packet))) [[unlikely]]
+      ctx.trace = trace_;
+    if (classify(ctx, &keys[gradients])) ++gradients;
+  }
+  for (size_t i = 0; i < gradients; ++i)
+    if (contexts[i].reason == DropReason::none) ingress_.admit(contexts[i], keys[i]);
+  for (size_t i = 0; i < gradients; ++i) {
+    pass_.open();
+    handle(contexts[i]);
+  }
+}
+
+bool PipeImpl::classify(Context& ctx, blocks::Admission::Key* key) {
+  Packet* packet = ctx.packet;
+  ctx.parsed = wire::parse(*packet);
+  ctx.head = reinterpret_cast<wire::Head*>(packet->data);
+  packet->has_sum = packet->wants_checksum = false;
+  if (ctx.parsed.error != DropReason::none && ctx.parsed.kind == wire::Kind::other) {
+    drop(packet, ctx.parsed.error);
+    return false;
+  }
+  if (!for_us(ctx.head->ethernet, program_.config.mac)) {
+    drop(packet, DropReason::foreign_mac);
+    return false;
+  }
+  if (ctx.parsed.kind == wire::Kind::arp) {
+    const DropReason reason = local_stack_.arp(packet, ctx.now_ns, *out_);
+    if (reason != DropReason::none) count(reason);
+    return false;
+  }
+  if (ctx.parsed.kind == wire::Kind::ipv4) {
+    forward4(ctx);
+    return false;
+  }
+  const Route route = program_.forwarder.lookup6(ctx.head->ipv6.dst_addr);
+  if (route.kind != Route::Kind::aggregate) {
+    forward6(ctx, route);
+    return false;
+  }
+  if (ctx.parsed.error != DropReason::none || ctx.parsed.kind != wire::Kind::l3dml) {
+    constexpr uint8_t kFragment = 44;
+    const DropReason reason = ctx.parsed.error != DropReason::none      ? ctx.parsed.error
+                              : ctx.head->ipv6.next_header == kFragment ? DropReason::fragment
+                                                                        : DropReason::not_l3dml;
+    drop(packet, reason);
+    return false;
+  }
+  ingress_.look_up(ctx, key);
+  return true;
+}
+
+void PipeImpl::transmit(Packet* packet, uint16_t port, const wire::MacAddress& dmac) {
+  if (port >= program_.ports.size() || !program_.ports[port].up) return drop(packet, DropReason::port_down);
+  auto& ethernet = *reinterpret_cast<wire::EthernetHeader*>(packet->data);
+  ethernet.dst_addr = dmac;
+  ethernet.src_addr = program_.config.mac;
+  out_->send(packet, port);
+}
+
+void PipeImpl::forward6(Context& ctx, const Route& route) {
+  Packet* packet = ctx.packet;
+  wire::Ipv6Header& ip = ctx.head->ipv6;
+  DropReason reason = DropReason::none;
+  if (LocalStack::is_neighbor_discovery(*ctx.head, packet->size)) {
+    reason = local_stack_.neighbor_discovery(packet, ctx.now_ns, *out_);
+  } else if (route.kind == Route::Kind::local) {
+    reason = local_stack_.local6(packet, ctx.now_ns, *out_);
+  } else if (route.kind == Route::Kind::none) {
+    reason = local_stack_.error6(packet, kUnreachable6, 0, DropReason::no_route, ctx.now_ns, *out_);
+  } else if (ip.hop_limit <= 1) {
+    reason = local_stack_.error6(packet, kTimeExceeded6, 0, DropReason::hop_limit, ctx.now_ns, *out_);
+  } else {
+    const wire::MacAddress* dmac = &route.dmac;
+    if (*dmac == wire::MacAddress{}) dmac = local_stack_.resolve6(ip.dst_addr, route.port, ctx.now_ns, *out_);
+    if (!dmac) return drop(packet, DropReason::no_neighbor);
+    --ip.hop_limit;
+    if (ctx.trace) [[unlikely]]
+      ctx.trace->line(ctx.id, "Ingress.forwarder", absl::StrCat("forward by port ", route.port));
+    return transmit(packet, route.port, *dmac);
+  }
+  if (reason != DropReason::none) count(reason);
+}
+
+void PipeImpl::forward4(Context& ctx) {
+  Packet* packet = ctx.packet;
+  uint8_t* ip = packet->data + wire::kEthernetSize;
+  base::be32_t dst;
+  std::memcpy(&dst, ip + 16, 4);
+  const Route route = program_.forwarder.lookup4(dst.load());
+  DropReason reason = DropReason::none;
+  if (route.kind == Route::Kind::local) {
+    reason = local_stack_.local4(packet, ctx.now_ns, *out_);
+  } else if (route.kind != Route::Kind::forward) {
+    reason = local_stack_.error4(packet, kUnreachable4, 0, DropReason::no_route, ctx.now_ns, *out_);
+  } else if (ip[8] <= 1) {
+    reason = local_stack_.error4(packet, kTimeExceeded4, 0, DropReason::hop_limit, ctx.now_ns, *out_);
+  } else {
+    const wire::MacAddress* dmac = &route.dmac;
+    if (*dmac == wire::MacAddress{}) dmac = local_stack_.resolve4(dst.load(), route.port, ctx.now_ns, *out_);
+    if (!dmac) return drop(packet, DropReason::no_neighbor);
+    --ip[8];
+    const uint32_t sum =
+        static_cast<uint32_t>(ip[10] << 8 | ip[11]) + 0x100;  // RFC 1624: TTL went down by one
+    const auto checksum = static_cast<uint16_t>(sum + (sum >> 16));
+    ip[10] = static_cast<uint8_t>(checksum >> 8), ip[11] = static_cast<uint8_t>(checksum);
+    return transmit(packet, route.port, *dmac);
+  }
+  if (reason != DropReason::none) count(reason);
+}
+
+void PipeImpl::handle(Context& ctx) {
+  if (ctx.reason == DropReason::none && ctx.packet->tail && ctx.type() == Type::up && !linearise(ctx)) return;
+  if (ctx.reason != DropReason::none) {
+    if (ctx.trace) [[unlikely]]
+      ctx.trace->line(ctx.id, "Ingress.drop", std::string(base::drop_reason_text(ctx.reason)));
+    return drop(ctx.packet, ctx.reason);
+  }
+  switch (ctx.type()) {
+    case Type::nack:
+      return repair(ctx);
+    case Type::sync: {
+      const Hole hole = ingress_.synchronise(ctx);
+      count(ctx.reason);
+      return hole.exists() ? send_nack(ctx, hole, ctx.packet) : base::release(ctx.packet);
+    }
+    default: {
+      const Hole hole = ingress_.aggregate(ctx);
+      if (hole.exists()) {
+        if (Packet* nack = pool_->alloc())
+          send_nack(ctx, hole, nack);
+        else
+          count(DropReason::no_buffer);
+      }
+      return act(ctx);
+    }
+  }
+}
+
+void PipeImpl::act(Context& ctx) {
+  switch (ctx.step) {
+    case Step::drop:
+      return drop(ctx.packet, ctx.reason);
+    case Step::answer_down:
+      return answer_down(ctx);
+    case Step::multicast_down:
+      return multicast_down(ctx);
+    case Step::send_up:
+      return send_up(ctx);
+    case Step::answer_probe:
+      return answer_probe(ctx);
+  }
+}
+
+Outgoing PipeImpl::from_entry(const Context& ctx, Type type, const blocks::SlotEntry& entry,
+                              uint32_t number) const {
+  Outgoing fields;
+  fields.type = type;
+  fields.job = ctx.head->l3dml.job.load();
+  fields.epoch = ctx.head->l3dml.epoch;
+  fields.number = number;
+  fields.exp = entry.exp;
+  fields.next_exp = entry.exp_max;
+  fields.weight = entry.weight;
+  return fields;
+}
+
+uint32_t PipeImpl::parent_segment(const Context& ctx) const {
+  return ctx.admit->parent * state_.shards_per_pipe + ctx.local_shard;
+}
+
+void PipeImpl::answer_down(Context& ctx) {
+  Outgoing fields = from_entry(ctx, Type::down, *ctx.entry, ctx.number);
+  if (ctx.congested()) fields.flags = wire::kFlagEce;
+  egress_.send(ctx.packet, ctx.job->lanes * 4u, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment,
+               ctx.packet->port, fields, ctx.now_ns);
+}
+
+// The packet that holds the result becomes the shared tail; each child gets a head of its own.
+void PipeImpl::multicast_down(Context& ctx) {
+  Outgoing fields = from_entry(ctx, Type::down, *ctx.entry, ctx.number);
+  if (ctx.congested()) fields.flags = wire::kFlagEce;
+  const uint32_t lane_bytes = ctx.job->lanes * 4u;
+  Packet* tail = ctx.packet;
+  if (tail->tail && ctx.parsed.lanes == tail->tail->data) {
+    tail = ctx.packet->tail;
+    ctx.packet->tail = nullptr;
+    ctx.packet->pool->recycle(ctx.packet);
+  } else {
+    tail->data = ctx.parsed.lanes;
+    tail->size = lane_bytes;
+    tail->refs = 1;
+  }
+  const uint16_t group = ctx.admit->mgid;
+  const uint8_t shard = ctx.parsed.shard;
+  if (!program_.multicast.group(group)) count(DropReason::unknown_replica);
+  program_.multicast.replicate(group, 0, 0, 0, [&](tna::Multicast::Replica replica) {
+    Packet* head = pool_->alloc();
+    if (!head) return count(DropReason::no_buffer);
+    head->tail = tail;
+    ++tail->refs;
+    egress_.send(head, lane_bytes, replica.rid, shard, replica.rid * state_.shards_per_pipe + ctx.local_shard,
+                 replica.port, fields, ctx.now_ns);
+  });
+  if (--tail->refs == 0) tail->pool->recycle(tail);
+}
+
+void PipeImpl::send_up(Context& ctx) {
+  Outgoing fields = from_entry(ctx, Type::up, *ctx.entry, ctx.number);
+  fields.flags =
+      static_cast<uint8_t>((ctx.congested() ? wire::kFlagEce : 0) | (ctx.again ? wire::kFlagRetx : 0));
+  egress_.send(ctx.packet, ctx.job->lanes * 4u, ctx.admit->parent, ctx.parsed.shard, parent_segment(ctx),
+               ctx.admit->parent_port, fields, ctx.now_ns);
+}
+
+void PipeImpl::answer_probe(Context& ctx) {
+  if (ctx.again) {  // complete, but the result has not come: the sum goes to the parent once more
+    if (Packet* packet = pool_->alloc()) {
+      state_.aggregator.emit(ctx.slot, ctx.job->lanes, packet->data + wire::kHeadSize);
+      Outgoing up = from_entry(ctx, Type::up, *ctx.entry, ctx.number);
+      up.flags = wire::kFlagRetx;
+      egress_.send(packet, ctx.job->lanes * 4u, ctx.admit->parent, ctx.parsed.shard, parent_segment(ctx),
+                   ctx.admit->parent_port, up, ctx.now_ns);
+    } else {
+      count(DropReason::no_buffer);
+    }
+  }
+  Outgoing fields;
+  fields.type = Type::probe;
+  fields.flags = static_cast<uint8_t>(wire::kFlagDown | (ctx.congested() ? wire::kFlagEce : 0));
+  fields.job = ctx.head->l3dml.job.load();
+  fields.epoch = ctx.head->l3dml.epoch;
+  fields.tag = ctx.head->l3dml.tag.load();
+  fields.number = ctx.number;
+  fields.weight = ctx.probe_answer;
+  egress_.send(ctx.packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, ctx.packet->port, fields,
+               ctx.now_ns);
+}
+
+void PipeImpl::send_nack(Context& ctx, const Hole& hole, Packet* packet) {
+  const bool down = ctx.type() == Type::down || (ctx.type() == Type::sync && ctx.down_flag());
+  Outgoing fields;
+  fields.type = Type::nack;
+  fields.flags = down ? wire::kFlagDown : 0;
+  fields.job = ctx.head->l3dml.job.load();
+  fields.epoch = ctx.head->l3dml.epoch;
+  fields.number = hole.end;
+  fields.seq = hole.first;
+  const uint16_t port = ctx.packet->port;
+  egress_.send(packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, port, fields, ctx.now_ns);
+}
+
+// NACK [seq, number): what of it still lies in its slot is sent again as new packets. Bounded by the ring,
+// and by the repairs that first transmissions have allowed, so a forged NACK cannot make more traffic than
+// the job made.
+void PipeImpl::repair(Context& ctx) {
+  uint32_t first = ctx.head->l3dml.seq.load(), end = ctx.number;
+  const blocks::Replica* replica = program_.replica.lookup(ctx.admit->neighbor, ctx.parsed.shard);
+  DropReason reason = DropReason::consumed;
+  if (!replica) {
+    reason = DropReason::unknown_replica;
+  } else if (!sender_.clip(ctx.segment, *replica, &first, &end)) {
+    reason = DropReason::nack_empty;
+  } else {
+    for (uint32_t seq = first; seq != end; ++seq) {
+      if (!sender_.may_repair(ctx.segment)) {
+        reason = DropReason::nack_limited;
+        break;
+      }
+      pass_.open();
+      if (!repair_one(ctx, sender_.number(*replica, seq))) count(DropReason::nack_not_held);
+    }
+  }
+  if (ctx.trace) [[unlikely]]
+    ctx.trace->line(
+        ctx.id, "Egress.segment_sender",
+        absl::StrCat("NACK [", first, ", ", end, "): ", std::string(base::drop_reason_name(reason))));
+  drop(ctx.packet, reason);
+}
+
+bool PipeImpl::repair_one(Context& ctx, uint32_t number) {
+  const bool down = ctx.down_flag();
+  const uint32_t slot = ctx.job->slot_base + ((number >> ctx.job->shard_shift) & ctx.job->ring_mask);
+  const uint32_t index = slot * state_.shards_per_pipe + ctx.local_shard;
+  if (slot >= program_.config.slots) return false;
+  const blocks::SlotEntry& entry = state_.slot_state.cell(index);
+  const bool done = entry.bitmap & blocks::kDoneBit;
+  if (entry.stamp != number || (down ? !done : (done || entry.count != 0))) return false;
+  Packet* packet = pool_->alloc();
+  if (!packet) {
+    count(DropReason::no_buffer);
+    return true;
+  }
+  const uint16_t checksum = state_.aggregator.emit(index, ctx.job->lanes, packet->data + wire::kHeadSize);
+  packet->sum = checksum;
+  packet->has_sum = true;
+  Outgoing fields = from_entry(ctx, down ? Type::down : Type::up, entry, number);
+  fields.flags = down ? 0 : wire::kFlagRetx;
+  fields.repair = true;
+  egress_.send(packet, ctx.job->lanes * 4u, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment,
+               ctx.packet->port, fields, ctx.now_ns);
+  return true;
+}
+
+// An UP whose lanes lie in a shared tail (it came over an emulated link) is copied: the sum is written into
+// it.
+bool PipeImpl::linearise(Context& ctx) {
+  Packet* packet = ctx.packet;
+  const uint32_t room = packet->capacity - static_cast<uint32_t>(packet->data - packet->buffer);
+  if (packet->frame_size() > room) {
+    drop(packet, DropReason::no_buffer);
+    return false;
+  }
+  Packet* tail = packet->tail;
+  std::memcpy(packet->data + packet->size, tail->data, tail->size);
+  packet->size += tail->size;
+  packet->tail = nullptr;
+  if (--tail->refs == 0) tail->pool->recycle(tail);
+  ctx.parsed.lanes = packet->data + wire::kHeadSize;
+  return true;
+}
+
+void PipeImpl::tick(int64_t now_ns, Outbox& out) {
+  out_ = &out;
+  sender_.tick(now_ns, [&](const blocks::SegmentSender::Last& last, uint32_t next) {
+    Packet* packet = pool_->alloc();
+    if (!packet) return count(DropReason::no_buffer);
+    Outgoing fields;
+    fields.type = Type::sync;
+    fields.flags = last.down ? wire::kFlagDown : 0;
+    fields.job = last.job;
+    fields.epoch = last.epoch;
+    fields.seq = next;
+    egress_.send(packet, 0, last.neighbor, last.shard, 0, last.port, fields, now_ns);
+  });
+}
+
+}  // namespace l3dml::pipeline

@@ -1,0 +1,74 @@
+// One pipe: takes a burst through parser, ingress, traffic manager and egress, run to completion. One thread.
+// Reading order of the packet's walk: process() -> classify() -> Ingress (ingress.cc) -> handle() -> Egress.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "dataplane/pipeline/egress.h"
+#include "dataplane/pipeline/ingress.h"
+#include "dataplane/pipeline/local_stack.h"
+
+namespace l3dml::pipeline {
+
+class PipeImpl final : public Pipe {
+ public:
+  PipeImpl(const Program& program, base::PacketPool* pool);
+
+  void process(std::span<base::Packet* const> burst, int64_t now_ns, Outbox& out) override;
+  void tick(int64_t now_ns, Outbox& out) override;
+  int64_t next_deadline_ns() const override { return sender_.next_deadline_ns(); }
+  uint64_t drops(base::DropReason reason) const override { return drops_[static_cast<size_t>(reason)]; }
+
+  // What the driver reads and writes, at quiescence.
+  IngressState& ingress_state() { return state_; }
+  blocks::SegmentSender& sender() { return sender_; }
+  uint64_t* drop_counters() { return drops_.data(); }
+  void set_trace(base::TraceSink* sink, std::function<bool(const base::Packet&)> filter);
+
+ private:
+  using Context = blocks::Context;
+
+  // Parses, routes; true if the packet is a gradient for this switch (then ctx is set up), else it has been
+  // dealt with.
+  bool classify(Context& ctx, blocks::Admission::Key* key);
+  void forward6(Context& ctx, const blocks::Route& route);
+  void forward4(Context& ctx);
+  void transmit(base::Packet* packet, uint16_t port, const wire::MacAddress& dmac);
+
+  void handle(Context& ctx);
+  void act(Context& ctx);
+  void answer_down(Context& ctx);
+  void multicast_down(Context& ctx);
+  void send_up(Context& ctx);
+  void answer_probe(Context& ctx);
+  void send_nack(Context& ctx, const blocks::Hole& hole, base::Packet* packet);
+  void repair(Context& ctx);
+  bool repair_one(Context& ctx, uint32_t number);
+  Outgoing from_entry(const Context& ctx, wire::Type type, const blocks::SlotEntry& entry,
+                      uint32_t number) const;
+  uint32_t parent_segment(const Context& ctx) const;
+  bool linearise(Context& ctx);
+
+  void count(base::DropReason reason) { ++drops_[static_cast<size_t>(reason)]; }
+  void drop(base::Packet* packet, base::DropReason reason) {
+    count(reason);
+    base::release(packet);
+  }
+
+  const Program& program_;
+  base::PacketPool* pool_;
+  tna::Pass pass_;
+  IngressState state_;
+  Ingress ingress_;
+  blocks::SegmentSender sender_;
+  std::array<uint64_t, base::kDropReasons> drops_{};
+  Outbox* out_ = nullptr;  // of the burst in hand
+  Egress egress_;
+  LocalStack local_stack_;
+  base::TraceSink* trace_ = nullptr;
+  std::function<bool(const base::Packet&)> trace_filter_;
+  uint64_t packets_ = 0;  // seen; names packets in traces
+};
+
+}  // namespace l3dml::pipeline

@@ -1,0 +1,121 @@
+// Glue between the driver's view of a table (named fields as byte strings, twin.h) and a MatchTable (packed
+// words, typed action): the layout of the key and one function that reads an action.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/tna/bytes.h"
+#include "dataplane/tna/match_table.h"
+#include "dataplane/tna/twin.h"
+
+namespace l3dml::tna {
+
+// Where a key field lies: `width` bits at `shift` of word `word`. A 128-bit field takes word and word + 1,
+// high half first.
+struct KeySlice {
+  unsigned word;
+  unsigned shift;
+  unsigned width;  // bits
+};
+
+template <size_t kWords, typename Action>
+class MatchTableTwin final : public TableTwin {
+ public:
+  using Table = MatchTable<kWords, Action>;
+  // Fills *action from an entry's action name and parameters, or says what is wrong.
+  using ReadAction = std::function<absl::Status(const Entry&, Action*)>;
+  // Called after every change, for tables that keep something derived.
+  using Changed = std::function<void()>;
+
+  MatchTableTwin(std::vector<KeySlice> layout, ReadAction read_action, Changed changed = {})
+      : layout_(std::move(layout)), read_action_(std::move(read_action)), changed_(std::move(changed)) {}
+
+  Table& table() { return table_; }
+  const Table& table() const { return table_; }
+  const Action& default_action() const { return default_; }
+
+  absl::Status check(const Entry& entry) const override {
+    if (!entry.key.empty() && entry.key.size() != layout_.size())
+      return absl::InvalidArgumentError(
+          absl::StrCat("the key has ", entry.key.size(), " fields, this table wants ", layout_.size()));
+    Action action{};
+    return read_action_(entry, &action);
+  }
+  void insert(Handle handle, const Entry& entry) override {
+    typename Table::Key key, mask;
+    uint32_t priority = entry.priority;
+    for (size_t i = 0; i < layout_.size(); ++i) pack(layout_[i], entry.key[i], &key, &mask, &priority);
+    table_.insert(handle, key, mask, priority, read(entry));
+    if (changed_) changed_();
+  }
+  void modify(Handle handle, const Entry& entry) override {
+    table_.modify(handle, read(entry));
+    if (changed_) changed_();
+  }
+  void remove(Handle handle) override {
+    table_.remove(handle);
+    if (changed_) changed_();
+  }
+  void set_default(const Entry& entry) override { default_ = entry.action.empty() ? Action{} : read(entry); }
+
+  CounterValue counter(Handle handle) const override {
+    const auto* row = const_cast<Table&>(table_).find(handle);
+    return row ? CounterValue{row->bytes, row->packets} : CounterValue{};
+  }
+  void set_counter(Handle handle, CounterValue value) override {
+    if (auto* row = table_.find(handle)) row->bytes = value.bytes, row->packets = value.packets;
+  }
+  bool take_hit(Handle handle) override {
+    auto* row = table_.find(handle);
+    return row && std::exchange(row->hit, false);
+  }
+
+ private:
+  Action read(const Entry& entry) const {
+    Action action{};
+    (void)read_action_(entry, &action);  // check() has accepted it
+    return action;
+  }
+  static void pack(const KeySlice& slice, const MatchField& field, typename Table::Key* key,
+                   typename Table::Key* mask, uint32_t* priority) {
+    if (!field.present) return;
+    if (slice.width == 128) {
+      const std::string_view value = field.value, m = field.mask;
+      const int length = field.kind == MatchKind::lpm ? field.prefix_length : 128;
+      for (unsigned half = 0; half < 2; ++half) {
+        key->words[slice.word + half] = to_uint(value.substr(8 * half, 8));
+        mask->words[slice.word + half] = field.kind == MatchKind::ternary
+                                             ? to_uint(m.substr(8 * half, 8))
+                                             : ones_high(length - 64 * static_cast<int>(half), 64);
+      }
+      if (field.kind == MatchKind::lpm) *priority = static_cast<uint32_t>(128 - length);
+      return;
+    }
+    uint64_t bits = ones_low(slice.width);
+    if (field.kind == MatchKind::ternary) bits = to_uint(field.mask);
+    if (field.kind == MatchKind::lpm) {
+      bits = ones_high(field.prefix_length, slice.width);
+      *priority = slice.width - static_cast<unsigned>(field.prefix_length);
+    }
+    key->words[slice.word] |= to_uint(field.value) << slice.shift;
+    mask->words[slice.word] |= bits << slice.shift;
+  }
+  static uint64_t ones_low(unsigned count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+  static uint64_t ones_high(int count, unsigned width) {
+    if (count <= 0) return 0;
+    if (count >= static_cast<int>(width)) return ones_low(width);
+    return ones_low(static_cast<unsigned>(count)) << (width - static_cast<unsigned>(count));
+  }
+
+  std::vector<KeySlice> layout_;
+  ReadAction read_action_;
+  Changed changed_;
+  Table table_;
+  Action default_{};
+};
+
+}  // namespace l3dml::tna
