@@ -1,0 +1,77 @@
+// The receiving end of a lossless segment: `expected` is the next seq; a jump is a hole and makes us send a NACK at once,
+// with both its ends, as a copy of the packet that showed it. Twin: dataplane/blocks/segment_receiver.h.
+#ifndef L3DML_SEGMENT_RECEIVER_P4_
+#define L3DML_SEGMENT_RECEIVER_P4_
+
+control SegmentReceiver(in header_t hdr, inout ingress_metadata_t ig_md) {
+  Register<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>>(NEIGHBORS, 0) expected;
+
+  // Both return the first missing seq, or the packet's own where nothing is missing (also for one that comes late).
+  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<32>>(expected) receive = {
+    void apply(inout bit<32> value, out bit<32> first_missing) {
+      first_missing = hdr.l3dml.seq;
+      if ((int<32>)(value - hdr.l3dml.seq) < 0) {
+        first_missing = value;
+      }
+      if ((int<32>)(value - hdr.l3dml.seq) <= 0) {
+        value = hdr.l3dml.seq + 1;
+      }
+    }
+  };
+  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<32>>(expected) synchronise = {
+    void apply(inout bit<32> value, out bit<32> first_missing) {
+      first_missing = hdr.l3dml.seq;
+      if ((int<32>)(value - hdr.l3dml.seq) < 0) {
+        first_missing = value;
+        value = hdr.l3dml.seq;
+      }
+    }
+  };
+
+  action watch() {
+    ig_md.watched = 1;
+    ig_md.first_missing = receive.execute((bit<NEIGHBOR_INDEX_WIDTH>)ig_md.neighbor);
+  }
+  action catch_up() {
+    ig_md.watched = 1;
+    ig_md.first_missing = synchronise.execute((bit<NEIGHBOR_INDEX_WIDTH>)ig_md.neighbor);
+  }
+  table segment {
+    key = {
+      GATE_KEY
+      ig_md.op : exact;
+    }
+    actions = {
+      watch;
+      catch_up;
+      @defaultonly NoAction;
+    }
+    const default_action = NoAction();
+    const entries = {
+      (GATE_OPEN, OP_UP) : watch();
+      (GATE_OPEN, OP_DOWN) : watch();
+      (GATE_OPEN, OP_SYNC) : catch_up();
+    }
+    size = 3;
+  }
+
+  action nack() {
+    ig_md.mirror_pass = MIRROR_NACK;
+  }
+  action nack_steered() {
+    ig_md.mirror_pass = MIRROR_NACK_STEERED;
+  }
+
+  apply {
+    segment.apply();
+    if (ig_md.watched == 1 && ig_md.first_missing != hdr.l3dml.seq) {
+      if (hdr.bridge.isValid()) {
+        nack_steered();
+      } else {
+        nack();
+      }
+    }
+  }
+}
+
+#endif  // L3DML_SEGMENT_RECEIVER_P4_
