@@ -1,5 +1,6 @@
-// A device with one job on it, for tests: programs the tables through the twins as a driver would, builds packets,
-// and hands back what leaves. One root or inner aggregator; children on ports 1, 2, ...; the parent on port 9.
+// A device with one job on it, for tests: programs the tables through the twins as a driver would, builds
+// packets, and hands back what leaves. One root or inner aggregator; children on ports 1, 2, ...; the parent
+// on port 9.
 #pragma once
 
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/base/heap_pool.h"
+#include "dataplane/base/limits.h"
 #include "dataplane/pipeline/device.h"
 #include "dataplane/tna/bytes.h"
 #include "dataplane/wire/address.h"
@@ -49,7 +51,8 @@ class Rig {
  public:
   explicit Rig(const RigConfig& config = {}) : c(config) {
     DeviceConfig device_config;
-    device_config.slots = 1024, device_config.lanes = 320, device_config.neighbors = 64, device_config.ring_entries = 64 * c.seq_ring;
+    device_config.slots = 1024, device_config.lanes = 320, device_config.neighbors = 64,
+    device_config.ring_entries = 64 * c.seq_ring;
     device_config.mac = kSwitchMac;
     device_config.sync_idle_ns = c.sync_idle_ns;
     base::PacketPool* pools[] = {&pool};
@@ -59,9 +62,12 @@ class Rig {
     add_job(c.job, 1, c);
   }
 
-  // --- programming -------------------------------------------------------------------------------------------------
+  // --- programming
+  // -------------------------------------------------------------------------------------------------
   static std::string u(uint64_t value, unsigned bits) { return tna::to_bytes(value, bits); }
-  static std::string bytes(const auto& array) { return std::string(reinterpret_cast<const char*>(array.data()), array.size()); }
+  static std::string bytes(const auto& array) {
+    return std::string(reinterpret_cast<const char*>(array.data()), array.size());
+  }
   static tna::MatchField ternary(uint64_t value, uint64_t mask, unsigned bits) {
     tna::MatchField f;
     f.kind = tna::MatchKind::ternary;
@@ -89,7 +95,9 @@ class Rig {
     entry.action = "Ingress.forwarder.aggregate";
     insert("pipe.Ingress.forwarder.prefix6", entry);
   }
-  static wire::Ipv6Address child_address(uint16_t child) { return wire::host_address(kPrefix, kOwnLocator, 100u + child); }
+  static wire::Ipv6Address child_address(uint16_t child) {
+    return wire::host_address(kPrefix, kOwnLocator, 100u + child);
+  }
   static wire::Ipv6Address parent_address(uint16_t job) {
     return wire::aggregation_address(kPrefix, kParentLocator, 0, job, wire::kChildSwitch);
   }
@@ -103,10 +111,12 @@ class Rig {
     const auto neighbor = [&](unsigned child) { return static_cast<uint16_t>(first_neighbor + 1 + child); };
     std::vector<tna::ReplicationTwin::Node> nodes;
     for (unsigned child = 0; child < j.children; ++child) {
-      for (const auto type : {wire::Type::up, wire::Type::probe}) admit(job, job_index, j, child, type, 0, neighbor(child), true);
+      for (const auto type : {wire::Type::up, wire::Type::probe})
+        admit(job, job_index, j, child, type, 0, neighbor(child), true);
       admit(job, job_index, j, child, wire::Type::sync, 0, neighbor(child), false);
       admit(job, job_index, j, child, wire::Type::nack, wire::kFlagDown, neighbor(child), false);
-      fallback(job, j.epoch, static_cast<int>(child), child_address(static_cast<uint16_t>(child)), base::DropReason::wrong_slot, 10);
+      fallback(job, j.epoch, static_cast<int>(child), child_address(static_cast<uint16_t>(child)),
+               base::DropReason::wrong_slot, 10);
       fallback(job, j.epoch, static_cast<int>(child), {}, base::DropReason::wrong_source, 20);
       replica(neighbor(child), child_address(static_cast<uint16_t>(child)), child, 0, j.ring - 1, j);
       nodes.push_back({neighbor(child), false, 0, {static_cast<uint16_t>(1 + child)}});
@@ -123,8 +133,9 @@ class Rig {
     device->replication()->set_group(job_index, nodes);
   }
 
-  // --- packets -----------------------------------------------------------------------------------------------------
-  // A packet from child `child` (or from the parent: kParent). Change what you like, then send().
+  // --- packets
+  // ----------------------------------------------------------------------------------------------------- A
+  // packet from child `child` (or from the parent: kParent). Change what you like, then send().
   struct Build {
     std::vector<uint8_t> frame;
     uint16_t port;
@@ -146,7 +157,8 @@ class Rig {
     head.ipv6.next_header = wire::kProtocolUdp;
     head.ipv6.hop_limit = 64;
     head.ipv6.src_addr = parent ? parent_address(c.job) : child_address(index);
-    head.ipv6.dst_addr = wire::aggregation_address(kPrefix, kOwnLocator, 0, c.job, parent ? wire::kChildParent : index);
+    head.ipv6.dst_addr =
+        wire::aggregation_address(kPrefix, kOwnLocator, 0, c.job, parent ? wire::kChildParent : index);
     head.udp.src_port.set(40000), head.udp.dst_port.set(base::kUdpPort), head.udp.length.set(length);
     wire::L3dmlHeader& h = head.l3dml;
     h.set_type(type);
@@ -162,8 +174,12 @@ class Rig {
     }
     return b;
   }
-  Build up(unsigned child, uint32_t number, uint32_t value) { return build(wire::Type::up, child, number, std::vector<uint32_t>(c.lanes, value)); }
-  Build down(uint32_t number, uint32_t value) { return build(wire::Type::down, kParent, number, std::vector<uint32_t>(c.lanes, value)); }
+  Build up(unsigned child, uint32_t number, uint32_t value) {
+    return build(wire::Type::up, child, number, std::vector<uint32_t>(c.lanes, value));
+  }
+  Build down(uint32_t number, uint32_t value) {
+    return build(wire::Type::down, kParent, number, std::vector<uint32_t>(c.lanes, value));
+  }
   Build control(wire::Type type, uint8_t flags, unsigned child, uint32_t number) {
     Build b = build(type, child, number, {});
     b.l3dml().flags = flags;
@@ -198,47 +214,72 @@ class Rig {
       Sent s;
       s.port = packet->port;
       s.frame.assign(packet->data, packet->data + packet->size);
-      if (packet->tail) s.frame.insert(s.frame.end(), packet->tail->data, packet->tail->data + packet->tail->size);
+      if (packet->tail)
+        s.frame.insert(s.frame.end(), packet->tail->data, packet->tail->data + packet->tail->size);
       sent.push_back(std::move(s));
       base::release(packet);
     }
     out_.clear();
     return sent;
   }
-  void admit(uint16_t job, uint16_t job_index, const RigConfig& j, unsigned child, wire::Type type, uint8_t down, uint16_t neighbor, bool slots) {
+  void admit(uint16_t job, uint16_t job_index, const RigConfig& j, unsigned child, wire::Type type,
+             uint8_t down, uint16_t neighbor, bool slots) {
     const bool parent = child == kParent;
     const wire::Ipv6Address src = parent ? parent_address(job) : child_address(static_cast<uint16_t>(child));
     tna::Entry entry;
-    entry.key = {ternary(static_cast<uint8_t>(type), 15, 4), ternary(down, wire::kFlagDown, 8), ternary(job, 0xffff, 16),
-                 ternary(j.epoch, 0xff, 8), ternary(parent ? 5 : child, 0xff, 8), ternary(wire::address_word(src, 3), 0xffff, 16),
-                 ternary(uint64_t{wire::address_word(src, 6)} << 16 | wire::address_word(src, 7), 0xffffffff, 32),
-                 ternary(j.slot_base, slots ? ~(j.ring - 1) : 0, 32), ternary(parent ? 0 : 1 + child, parent ? 0 : 0x1ff, 9)};
+    entry.key = {
+        ternary(static_cast<uint8_t>(type), 15, 4),
+        ternary(down, wire::kFlagDown, 8),
+        ternary(job, 0xffff, 16),
+        ternary(j.epoch, 0xff, 8),
+        ternary(parent ? 5 : child, 0xff, 8),
+        ternary(wire::address_word(src, 3), 0xffff, 16),
+        ternary(uint64_t{wire::address_word(src, 6)} << 16 | wire::address_word(src, 7), 0xffffffff, 32),
+        ternary(j.slot_base, slots ? ~(j.ring - 1) : 0, 32),
+        ternary(parent ? 0 : 1 + child, parent ? 0 : 0x1ff, 9)};
     entry.action = "Ingress.admission.admit";
-    entry.params = {u(parent ? 0 : 1u << child, 32), u(j.children, 16), u(j.inner ? 2 : 1, 8), u(neighbor, 16),
-                    u(job_index * 32, 16), u(kParentPort, 9), u(job_index, 16), u(job_index, 16)};
+    entry.params = {
+        u(parent ? 0 : 1u << child, 32), u(j.children, 16), u(j.inner ? 2 : 1, 8), u(neighbor, 16),
+        u(job_index * 32, 16),           u(kParentPort, 9), u(job_index, 16),      u(job_index, 16)};
     insert("pipe.Ingress.admission.admission", entry);
   }
-  void fallback(uint16_t job, int epoch, int child, wire::Ipv6Address src, base::DropReason reason, uint32_t priority) {
+  void fallback(uint16_t job, int epoch, int child, wire::Ipv6Address src, base::DropReason reason,
+                uint32_t priority) {
     const bool source = src != wire::Ipv6Address{};
     tna::Entry entry;
-    entry.key = {ternary(0, 0, 4), ternary(0, 0, 8), ternary(job, 0xffff, 16), ternary(static_cast<uint64_t>(epoch), epoch < 0 ? 0 : 0xff, 8),
-                 ternary(static_cast<uint64_t>(child), child < 0 ? 0 : 0xff, 8), ternary(wire::address_word(src, 3), source ? 0xffff : 0, 16),
-                 ternary(uint64_t{wire::address_word(src, 6)} << 16 | wire::address_word(src, 7), source ? 0xffffffff : 0, 32),
-                 ternary(0, 0, 32), ternary(0, 0, 9)};
+    entry.key = {ternary(0, 0, 4),
+                 ternary(0, 0, 8),
+                 ternary(job, 0xffff, 16),
+                 ternary(static_cast<uint64_t>(epoch), epoch < 0 ? 0 : 0xff, 8),
+                 ternary(static_cast<uint64_t>(child), child < 0 ? 0 : 0xff, 8),
+                 ternary(wire::address_word(src, 3), source ? 0xffff : 0, 16),
+                 ternary(uint64_t{wire::address_word(src, 6)} << 16 | wire::address_word(src, 7),
+                         source ? 0xffffffff : 0, 32),
+                 ternary(0, 0, 32),
+                 ternary(0, 0, 9)};
     if (source) entry.key[8] = ternary(static_cast<uint64_t>(1 + child), 0x1ff, 9);
     entry.priority = priority;
     entry.action = "Ingress.admission.reject";
     entry.params = {u(static_cast<uint8_t>(reason), 8)};
     insert("pipe.Ingress.admission.admission", entry);
   }
-  void replica(uint16_t neighbor, const wire::Ipv6Address& dst, unsigned child, uint32_t slot_base, uint32_t slot_mask, const RigConfig& j) {
+  void replica(uint16_t neighbor, const wire::Ipv6Address& dst, unsigned child, uint32_t slot_base,
+               uint32_t slot_mask, const RigConfig& j) {
     tna::Entry entry;
     entry.key = {exact(u(neighbor, 16)), exact(u(0, 6))};
     entry.action = "Egress.replica.to_neighbor";
-    entry.params = {bytes(kHostMac), bytes(kSwitchMac), bytes(dst),
+    entry.params = {bytes(kHostMac),
+                    bytes(kSwitchMac),
+                    bytes(dst),
                     bytes(wire::aggregation_address(kPrefix, kOwnLocator, 0, j.job, wire::kChildSwitch)),
-                    u(49152, 16), u(base::kUdpPort, 16), u(child, 8), u(slot_base, 32), u(slot_mask, 32), u(0, 8),
-                    u(neighbor % 64 * j.seq_ring, 32), u(j.seq_ring - 1, 32)};
+                    u(49152, 16),
+                    u(base::kUdpPort, 16),
+                    u(child, 8),
+                    u(slot_base, 32),
+                    u(slot_mask, 32),
+                    u(0, 8),
+                    u(neighbor % 64 * j.seq_ring, 32),
+                    u(j.seq_ring - 1, 32)};
     insert("pipe.Egress.replica.replica", entry);
   }
 
