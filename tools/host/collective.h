@@ -44,6 +44,7 @@ struct CollectiveResult {
   uint64_t id = 0;
   bool finite = true;    // false: some rank had a value that is not finite, or 2^126 or more
   bool ours = false;     // not finite: it was this rank's
+  bool agreed = true;    // false: ranks submitted different collectives
   size_t bad_first = 0;  // not finite: elements [bad_first, bad_end) hold it; one element where `ours`
   size_t bad_end = 0;
   uint64_t abstained_chunks = 0;  // sent empty by this rank

@@ -11,10 +11,11 @@ namespace l3dml::host {
 class PacketSink {
  public:
   virtual ~PacketSink() = default;
-  // Room for one packet to the stripe's aggregator, UDP port 19507 + shard; valid until commit(). Null: full,
-  // the core goes on at its next poll. Each reserve() is followed by commit() before the next reserve().
+  // Room for one packet of up to size_bytes to the stripe's aggregator, UDP port 19507 + shard; valid until
+  // commit(). Null: full, the core goes on at its next poll. Each reserve() that gave room is followed by
+  // commit().
   virtual uint8_t* reserve(unsigned shard, size_t size_bytes) = 0;
-  virtual void commit() = 0;
+  virtual void commit(size_t size_bytes) = 0;  // what was written: at most what was reserved
 };
 
 }  // namespace l3dml::host
