@@ -4,12 +4,12 @@
 #define L3DML_ADMISSION_P4_
 
 control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> ingress_port) {
-  // mask: the sender's bit of bitmap (bit 31 for a DOWN, 0 for a NACK). neighbor, parent: pairs of (stripe, neighbour).
-  // parent_port and parent count at an inner aggregator, children and mgid for what is summed. job_index: for telemetry.
+  // mask: the sender's bit of bitmap (0 for the parent). neighbor, parent: pairs of (stripe, neighbour).
+  // parent_port and parent count at an inner aggregator, children and mgid for what is summed. job_index: see job.p4.
   action admit(bit<32> mask, bit<16> children, bit<8> role, bit<16> neighbor, bit<16> parent, bit<9> parent_port,
                bit<16> mgid, bit<16> job_index) {
     ig_md.admitted = 1;
-    ig_md.mask = mask;
+    ig_md.mask = ig_md.mask | mask;            // the parser made it 0, or DONE for a DOWN
     ig_md.seen_mask = ig_md.seen_mask | mask;  // the parser made it DONE
     ig_md.children = children;
     ig_md.role = role;
@@ -17,6 +17,7 @@ control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> 
     ig_md.parent = parent;
     ig_md.parent_port = parent_port;
     ig_md.mgid = mgid;
+    ig_md.job_index = job_index;
   }
   action reject(bit<8> reason) {
     ig_md.reason = reason;
@@ -82,25 +83,30 @@ control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> 
     size = GENERATED_ENTRIES;
   }
 
-  action disagree() {
-    ig_md.disagrees = 1;
+  action disagree(bit<2> how) {
+    ig_md.disagrees = how;
   }
 
   apply {
     if (hdr.generator.isValid()) {
       generated.apply();
-    } else if (hdr.l3dml.isValid() && (ig_md.reason == REASON_NONE || hdr.bridge.isValid())) {
+    } else if (hdr.l3dml.isValid() && ig_md.reason == REASON_NONE) {
       admission.apply();
       owner.apply();
     }
-    // Job and child in address and header must agree; a parent's packets come to child ffff.
+    // Job and child in address and header must agree; a parent's packets come to child ffff. Only a worker may send an UP
+    // without lanes.
     if (hdr.l3dml.isValid()) {
-      if (hdr.ipv6.dst_addr[47:32] != hdr.l3dml.job) {
-        disagree();
-      } else if (hdr.ipv6.dst_addr[31:16] != CHILD_PARENT) {
-        if (hdr.ipv6.dst_addr[31:24] != 0 || hdr.ipv6.dst_addr[23:16] != hdr.l3dml.child) {
-          disagree();
-        }
+      if (hdr.ipv6.payload_length != hdr.udp.length) {
+        disagree(DISAGREES_LENGTH);
+      } else if (hdr.ipv6.dst_addr[47:32] != hdr.l3dml.job) {
+        disagree(DISAGREES_ADDRESS);
+      } else if (hdr.ipv6.dst_addr[31:16] != CHILD_PARENT &&
+                 (hdr.ipv6.dst_addr[31:24] != 0 || hdr.ipv6.dst_addr[23:16] != hdr.l3dml.child)) {
+        disagree(DISAGREES_ADDRESS);
+      } else if (hdr.udp.length == LENGTH_WITHOUT_LANES && hdr.l3dml.type == TYPE_UP &&
+                 hdr.ipv6.src_addr[63:56] == FUNCTION_AGGREGATE && hdr.ipv6.src_addr[31:16] == CHILD_SWITCH) {
+        disagree(DISAGREES_LANES);
       }
     }
   }

@@ -9,104 +9,84 @@ struct lane_pair_t {
   bit<32> second;
 }
 
-#define SLOT hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]
-
-#define LANE(KK)                                                                                        \
-  Register<lane_pair_t, bit<SLOT_INDEX_WIDTH>>(SLOTS, {0, 0}) lanes##KK;                                \
-  RegisterAction<lane_pair_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(lanes##KK) set##KK = {                    \
-    void apply(inout lane_pair_t value, out bit<32> sum) {                                              \
-      value.first = hdr.lanes_low.d##KK;                                                                \
-      value.second = hdr.lanes_high.d##KK;                                                              \
-      sum = value.first;                                                                                \
-    }                                                                                                   \
-  };                                                                                                    \
-  RegisterAction<lane_pair_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(lanes##KK) add##KK = {                    \
-    void apply(inout lane_pair_t value, out bit<32> sum) {                                              \
-      value.first = value.first + hdr.lanes_low.d##KK;                                                  \
-      value.second = value.second + hdr.lanes_high.d##KK;                                               \
-      sum = value.first;                                                                                \
-    }                                                                                                   \
-  };                                                                                                    \
-  RegisterAction<lane_pair_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(lanes##KK) low##KK = {                    \
-    void apply(inout lane_pair_t value, out bit<32> sum) {                                              \
-      sum = value.first;                                                                                \
-    }                                                                                                   \
-  };                                                                                                    \
-  RegisterAction<lane_pair_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(lanes##KK) high##KK = {                   \
-    void apply(inout lane_pair_t value, out bit<32> sum) {                                              \
-      sum = value.second;                                                                               \
-    }                                                                                                   \
-  };                                                                                                    \
-  action set_lanes##KK() {                                                                              \
-    hdr.lanes_low.d##KK = set##KK.execute(SLOT);                                                        \
-  }                                                                                                     \
-  action add_lanes##KK() {                                                                              \
-    hdr.lanes_low.d##KK = add##KK.execute(SLOT);                                                        \
-  }                                                                                                     \
-  action get_low##KK() {                                                                                \
-    hdr.lanes_low.d##KK = low##KK.execute(SLOT);                                                        \
-  }                                                                                                     \
-  action get_high##KK() {                                                                               \
-    hdr.lanes_high.d##KK = high##KK.execute(SLOT);                                                      \
-  }                                                                                                     \
-  table sum##KK {                                                                                       \
-    key = {                                                                                             \
-      ig_md.relation : ternary;                                                                         \
-      ig_md.op : ternary;                                                                               \
-      ig_md.seen : ternary;                                                                             \
-    }                                                                                                   \
-    actions = {                                                                                         \
-      set_lanes##KK;                                                                                    \
-      add_lanes##KK;                                                                                    \
-      get_low##KK;                                                                                      \
-      get_high##KK;                                                                                     \
-      @defaultonly NoAction;                                                                            \
-    }                                                                                                   \
-    const default_action = NoAction();                                                                  \
-    const entries = {                                                                                   \
-      (STAMP_OLDER, OP_UP, _) : set_lanes##KK();                                                        \
-      (STAMP_OLDER, OP_DOWN, _) : set_lanes##KK();                                                      \
-      (STAMP_EQUAL, OP_UP, 0) : add_lanes##KK();                                                        \
-      (STAMP_EQUAL, OP_DOWN, 0) : set_lanes##KK();                                                      \
-      (STAMP_EQUAL, OP_UP, _) : get_low##KK();                                                          \
-      (STAMP_EQUAL, OP_PROBE, _) : get_low##KK();                                                       \
-      (STAMP_EQUAL, PASS_REPAIR, _) : get_low##KK();                                                    \
-      (STAMP_EQUAL, PASS_FINISH, _) : get_high##KK();                                                   \
-      (STAMP_EQUAL, PASS_FINISH_AGAIN, _) : get_high##KK();                                             \
-      (STAMP_EQUAL, PASS_ANSWER, _) : get_high##KK();                                                   \
-      (STAMP_EQUAL, PASS_REPAIR_HIGH, _) : get_high##KK();                                              \
-    }                                                                                                   \
-    size = 11;                                                                                          \
+#define LANE(KK)                                                                                \
+  REGISTER_PAIR(lane_pair_t, 32, first, second, SLOT_INDEX_WIDTH, SLOTS, lanes##KK)             \
+  ACCESS(lanes##KK, lane_pair_t, SLOT_INDEX_WIDTH, 32, set##KK, {                               \
+    value.first = hdr.lanes_low.d##KK;                                                          \
+    value.second = hdr.lanes_high.d##KK;                                                        \
+    result = value.first;                                                                       \
+  })                                                                                            \
+  ACCESS(lanes##KK, lane_pair_t, SLOT_INDEX_WIDTH, 32, add##KK, {                               \
+    value.first = value.first + hdr.lanes_low.d##KK;                                            \
+    value.second = value.second + hdr.lanes_high.d##KK;                                         \
+    result = value.first;                                                                       \
+  })                                                                                            \
+  ACCESS(lanes##KK, lane_pair_t, SLOT_INDEX_WIDTH, 32, low##KK, { result = value.first; })      \
+  ACCESS(lanes##KK, lane_pair_t, SLOT_INDEX_WIDTH, 32, high##KK, { result = value.second; })    \
+  action set_lanes##KK() {                                                                      \
+    EXECUTE_PAIR(hdr.lanes_low.d##KK, set##KK, lanes##KK, lane_pair_t, 32, SLOT, first, second) \
+  }                                                                                             \
+  action add_lanes##KK() {                                                                      \
+    EXECUTE_PAIR(hdr.lanes_low.d##KK, add##KK, lanes##KK, lane_pair_t, 32, SLOT, first, second) \
+  }                                                                                             \
+  action get_low##KK() {                                                                        \
+    EXECUTE_PAIR(hdr.lanes_low.d##KK, low##KK, lanes##KK, lane_pair_t, 32, SLOT, first, second) \
+  }                                                                                             \
+  action get_high##KK() {                                                                       \
+    EXECUTE_PAIR(hdr.lanes_high.d##KK, high##KK, lanes##KK, lane_pair_t, 32, SLOT, first, second)\
+  }                                                                                             \
+  table sum##KK {                                                                               \
+    key = {                                                                                     \
+      ig_md.relation : ternary;                                                                 \
+      ig_md.op : ternary;                                                                       \
+      ig_md.seen : ternary;                                                                     \
+    }                                                                                           \
+    actions = {                                                                                 \
+      set_lanes##KK;                                                                            \
+      add_lanes##KK;                                                                            \
+      get_low##KK;                                                                              \
+      get_high##KK;                                                                             \
+      @defaultonly NoAction;                                                                    \
+    }                                                                                           \
+    const default_action = NoAction();                                                          \
+    const entries = {                                                                           \
+      (STAMP_OLDER, OP_UP, _) : set_lanes##KK();                                                \
+      (STAMP_OLDER, OP_DOWN, _) : set_lanes##KK();                                              \
+      (STAMP_EQUAL, OP_UP, 0) : add_lanes##KK();                                                \
+      (STAMP_EQUAL, OP_DOWN, 0) : set_lanes##KK();                                              \
+      (STAMP_EQUAL, OP_UP, _) : get_low##KK();                                                  \
+      (STAMP_EQUAL, OP_PROBE, _) : get_low##KK();                                               \
+      (STAMP_EQUAL, PASS_REPAIR, _) : get_low##KK();                                            \
+      (STAMP_EQUAL, PASS_FINISH, _) : get_high##KK();                                           \
+      (STAMP_EQUAL, PASS_FINISH_AGAIN, _) : get_high##KK();                                     \
+      (STAMP_EQUAL, PASS_ANSWER, _) : get_high##KK();                                           \
+      (STAMP_EQUAL, PASS_REPAIR_HIGH, _) : get_high##KK();                                      \
+    }                                                                                           \
+    size = 11;                                                                                  \
   }
 
 control Aggregator(inout header_t hdr, inout ingress_metadata_t ig_md) {
-  Register<bit<16>, bit<SLOT_INDEX_WIDTH>>(SLOTS, 0) weight;
+  REGISTER(16, SLOT_INDEX_WIDTH, SLOTS, weight)
 
-  RegisterAction<bit<16>, bit<SLOT_INDEX_WIDTH>, bit<16>>(weight) set_weight = {
-    void apply(inout bit<16> value, out bit<16> sum) {
-      value = hdr.l3dml.weight;
-      sum = value;
-    }
-  };
-  RegisterAction<bit<16>, bit<SLOT_INDEX_WIDTH>, bit<16>>(weight) add_weight = {
-    void apply(inout bit<16> value, out bit<16> sum) {
-      value = value + hdr.l3dml.weight;
-      sum = value;
-    }
-  };
-  RegisterAction<bit<16>, bit<SLOT_INDEX_WIDTH>, bit<16>>(weight) read_weight = {
-    void apply(inout bit<16> value, out bit<16> sum) {
-      sum = value;
-    }
-  };
+  ACCESS(weight, bit<16>, SLOT_INDEX_WIDTH, 16, set_weight, {
+    value = hdr.l3dml.weight;
+    result = value;
+  })
+  ACCESS(weight, bit<16>, SLOT_INDEX_WIDTH, 16, add_weight, {
+    value = value + hdr.l3dml.weight;
+    result = value;
+  })
+  ACCESS(weight, bit<16>, SLOT_INDEX_WIDTH, 16, read_weight, {
+    result = value;
+  })
   action first_weight() {
-    hdr.l3dml.weight = set_weight.execute(SLOT);
+    EXECUTE(hdr.l3dml.weight, set_weight, weight, bit<16>, 16, SLOT)
   }
   action more_weight() {
-    hdr.l3dml.weight = add_weight.execute(SLOT);
+    EXECUTE(hdr.l3dml.weight, add_weight, weight, bit<16>, 16, SLOT)
   }
   action get_weight() {
-    hdr.l3dml.weight = read_weight.execute(SLOT);
+    EXECUTE(hdr.l3dml.weight, read_weight, weight, bit<16>, 16, SLOT)
   }
   table weights {
     key = {
@@ -151,7 +131,6 @@ control Aggregator(inout header_t hdr, inout ingress_metadata_t ig_md) {
   }
 }
 
-#undef SLOT
 #undef LANE
 
 #endif  // L3DML_AGGREGATOR_P4_

@@ -12,11 +12,14 @@
 #define NACK_REACH 256          // how far behind the newest seq a NACK is answered
 
 #define ADMISSION_ENTRIES 2048
+#define JOB_ENTRIES 1024
 #define OWNER_ENTRIES 1024
 #define GENERATED_ENTRIES 1024
 #define REPLICA_ENTRIES 2048
+#define LOCAL6_ENTRIES 128
 #define HOST6_ENTRIES 4096
 #define PREFIX6_ENTRIES 512
+#define LOCAL4_ENTRIES 128
 #define HOST4_ENTRIES 1024
 #define PREFIX4_ENTRIES 512
 

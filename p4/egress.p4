@@ -57,6 +57,7 @@ parser EgressParser(packet_in packet, out header_t hdr, out egress_metadata_t eg
   }
   state look_up {
     packet.extract(hdr.bridge);
+    packet.extract(hdr.home);
     eg_md.pass = LOOK_UP;
     eg_md.neighbor = hdr.bridge.neighbor;
     packet.extract(hdr.ethernet);
@@ -74,6 +75,7 @@ parser EgressParser(packet_in packet, out header_t hdr, out egress_metadata_t eg
     eg_md.first[15:0] = hdr.rest.first_low;
     eg_md.end = hdr.rest.end;
     packet.extract(hdr.bridge);
+    packet.extract(hdr.home);
     eg_md.neighbor = hdr.bridge.neighbor;
     transition frame;
   }
@@ -86,14 +88,14 @@ control Egress(inout header_t hdr, inout egress_metadata_t eg_md, in egress_intr
   Replica() replica;
   SegmentSender() segment_sender;
 
-  Counter<bit<32>, bit<8>>(DROP_REASONS, CounterType_t.PACKETS) drop_reasons;
+  COUNTER(8, DROP_REASONS, drop_reasons)
 
   action note_port() {
     eg_md.mirror_session = 1w1 ++ eg_intr_md.egress_port;
   }
   action drop() {
     eg_dprsr_md.drop_ctl = 1;
-    drop_reasons.count(REASON_UNKNOWN_REPLICA);
+    COUNT(drop_reasons, 8, REASON_UNKNOWN_REPLICA)
   }
   action copy() {
     eg_dprsr_md.mirror_type = MIRROR_TYPE;
@@ -127,6 +129,7 @@ control EgressDeparser(packet_out packet, inout header_t hdr, in egress_metadata
       mirror.emit<rest_h>(eg_md.mirror_session, {eg_md.mirror_pass, eg_md.rest_high, eg_md.rest_low, eg_md.end});
     }
     packet.emit(hdr.bridge);
+    packet.emit(hdr.home);
     packet.emit(hdr.ethernet);
     packet.emit(hdr.ipv6);
     packet.emit(hdr.udp);

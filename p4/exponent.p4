@@ -11,47 +11,39 @@ struct exps_t {
 }
 
 control Exponent(inout header_t hdr, inout ingress_metadata_t ig_md) {
-  Register<exps_t, bit<SLOT_INDEX_WIDTH>>(SLOTS, {0, 0}) exps;
+  REGISTER_PAIR(exps_t, 8, exp, exp_max, SLOT_INDEX_WIDTH, SLOTS, exps)
 
-  RegisterAction<exps_t, bit<SLOT_INDEX_WIDTH>, bit<8>>(exps) set = {
-    void apply(inout exps_t value, out bit<8> result) {
-      value.exp = hdr.l3dml.exp;
+  ACCESS(exps, exps_t, SLOT_INDEX_WIDTH, 8, set, {
+    value.exp = hdr.l3dml.exp;
+    value.exp_max = hdr.l3dml.next_exp;
+    result = value.exp_max;
+  })
+  ACCESS(exps, exps_t, SLOT_INDEX_WIDTH, 8, merge, {
+    if (value.exp_max < hdr.l3dml.next_exp) {
       value.exp_max = hdr.l3dml.next_exp;
-      result = value.exp_max;
     }
-  };
-  RegisterAction<exps_t, bit<SLOT_INDEX_WIDTH>, bit<8>>(exps) merge = {
-    void apply(inout exps_t value, out bit<8> result) {
-      if (value.exp_max < hdr.l3dml.next_exp) {
-        value.exp_max = hdr.l3dml.next_exp;
-      }
-      if (value.exp != hdr.l3dml.exp) {
-        value.exp_max = 255;
-      }
-      result = value.exp_max;
+    if (value.exp != hdr.l3dml.exp) {
+      value.exp_max = 255;
     }
-  };
-  RegisterAction<exps_t, bit<SLOT_INDEX_WIDTH>, bit<8>>(exps) read_max = {
-    void apply(inout exps_t value, out bit<8> result) {
-      result = value.exp_max;
-    }
-  };
-  RegisterAction<exps_t, bit<SLOT_INDEX_WIDTH>, bit<8>>(exps) read_exp = {
-    void apply(inout exps_t value, out bit<8> result) {
-      result = value.exp;
-    }
-  };
+    result = value.exp_max;
+  })
+  ACCESS(exps, exps_t, SLOT_INDEX_WIDTH, 8, read_max, {
+    result = value.exp_max;
+  })
+  ACCESS(exps, exps_t, SLOT_INDEX_WIDTH, 8, read_exp, {
+    result = value.exp;
+  })
   action set_exps() {
-    hdr.l3dml.next_exp = set.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(hdr.l3dml.next_exp, set, exps, exps_t, 8, SLOT, exp, exp_max)
   }
   action merge_exps() {
-    hdr.l3dml.next_exp = merge.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(hdr.l3dml.next_exp, merge, exps, exps_t, 8, SLOT, exp, exp_max)
   }
   action get_exp_max() {
-    hdr.l3dml.next_exp = read_max.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(hdr.l3dml.next_exp, read_max, exps, exps_t, 8, SLOT, exp, exp_max)
   }
   action get_exp() {
-    hdr.l3dml.exp = read_exp.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(hdr.l3dml.exp, read_exp, exps, exps_t, 8, SLOT, exp, exp_max)
   }
   table exponents {
     key = {

@@ -12,24 +12,34 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
     hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
     hdr.ethernet.dst_addr = dmac;
   }
-  // To the switch's own processor: neighbour discovery, ARP, echo, errors.
-  action punt() {
+  // To the switch's own processor: it answers for its addresses, resolves neighbours and reports errors.
+  action local() {
     ig_md.out_port = CPU_PORT;
   }
   action aggregate() {
     ig_md.ours = 1;
   }
-  action no_route() {
+  action drop() {
     ig_md.no_route = 1;
   }
 
+  table local6 {
+    key = {
+      hdr.ipv6.dst_addr : exact;
+    }
+    actions = {
+      local;
+      @defaultonly NoAction;
+    }
+    const default_action = NoAction();
+    size = LOCAL6_ENTRIES;
+  }
   table host6 {
     key = {
       hdr.ipv6.dst_addr : exact;
     }
     actions = {
       forward;
-      punt;
       aggregate;
       @defaultonly NoAction;
     }
@@ -42,11 +52,22 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
     }
     actions = {
       forward;
-      punt;
-      no_route;
+      local;
+      drop;
     }
-    default_action = no_route();
+    default_action = drop();
     size = PREFIX6_ENTRIES;
+  }
+  table local4 {
+    key = {
+      hdr.ipv4.dst_addr : exact;
+    }
+    actions = {
+      local;
+      @defaultonly NoAction;
+    }
+    const default_action = NoAction();
+    size = LOCAL4_ENTRIES;
   }
   table host4 {
     key = {
@@ -54,7 +75,6 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
     }
     actions = {
       forward;
-      punt;
       @defaultonly NoAction;
     }
     const default_action = NoAction();
@@ -66,10 +86,10 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
     }
     actions = {
       forward;
-      punt;
-      no_route;
+      local;
+      drop;
     }
-    default_action = no_route();
+    default_action = drop();
     size = PREFIX4_ENTRIES;
   }
 
@@ -91,14 +111,14 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
     actions = {
       count_hop6;
       count_hop4;
-      punt;
+      local;
       @defaultonly NoAction;
     }
     const default_action = NoAction();
     const entries = {
-      (1, true, 0 &&& 0xfe, _) : punt();
+      (1, true, 0 &&& 0xfe, _) : local();
       (1, true, _, _) : count_hop6();
-      (1, false, _, 0 &&& 0xfe) : punt();
+      (1, false, _, 0 &&& 0xfe) : local();
       (1, false, _, _) : count_hop4();
     }
     size = 4;
@@ -106,15 +126,19 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
 
   apply {
     if (hdr.ipv6.isValid()) {
-      if (!host6.apply().hit) {
-        prefix6.apply();
+      if (!local6.apply().hit) {
+        if (!host6.apply().hit) {
+          prefix6.apply();
+        }
       }
     } else if (hdr.ipv4.isValid()) {
-      if (!host4.apply().hit) {
-        prefix4.apply();
+      if (!local4.apply().hit) {
+        if (!host4.apply().hit) {
+          prefix4.apply();
+        }
       }
     } else {
-      punt();
+      local();
     }
     hops.apply();
   }

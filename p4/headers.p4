@@ -73,6 +73,12 @@ header bridge_h {
   bit<16> neighbor;
 }
 
+// Behind the bridge of a NACK that looks for its number's slot: the job's ring at this switch.
+header home_h {
+  bit<32> slot_base;
+  bit<32> ring_mask;
+}
+
 // In front of a copy that egress makes a NACK or an answer of.
 header mirror_h {
   bit<8> pass;
@@ -100,6 +106,7 @@ header generator_h {
 
 struct header_t {
   bridge_h bridge;
+  home_h home;
   mirror_h mirror;
   rest_h rest;
   generator_h generator;

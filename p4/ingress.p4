@@ -7,6 +7,7 @@
 #include "aggregator.p4"
 #include "exponent.p4"
 #include "forwarder.p4"
+#include "job.p4"
 #include "next_step.p4"
 #include "segment_receiver.p4"
 #include "slot_state.p4"
@@ -25,6 +26,7 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
     ig_md.admitted = 0;
     ig_md.disagrees = 0;
     ig_md.steered = 0;
+    ig_md.mask = 0;
     ig_md.seen_mask = DONE;
     ig_md.relation = STAMP_UNREAD;
     ig_md.seen = 0;
@@ -34,6 +36,9 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
     ig_md.routed = 0;
     ig_md.no_route = 0;
     ig_md.filled = 0;
+    ig_md.job_index = 0;
+    ig_md.slot_base = 0;
+    ig_md.ring_mask = 0;
     // The recirculation port of any pipe also carries what the packet generator makes.
     transition select(ig_intr_md.ingress_port) {
       68 &&& 0x7f: from_ourselves;
@@ -49,6 +54,14 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
   state recirculated {
     packet.extract(hdr.bridge);
     ig_md.port = hdr.bridge.port;
+    transition select(hdr.bridge.pass) {
+      PASS_REPAIR: repair;
+      PASS_REFUSED: repair;
+      default: frame;
+    }
+  }
+  state repair {  // straight from the egress that looked it up
+    packet.extract(hdr.home);
     transition frame;
   }
   state generated {
@@ -67,13 +80,14 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
                 inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
   Forwarder() forwarder;
   Admission() admission;
+  Job() job;
   SegmentReceiver() segment_receiver;
   SlotState() slot_state;
   Exponent() exponent;
   Aggregator() aggregator;
   NextStep() next_step;
 
-  Counter<bit<32>, bit<8>>(DROP_REASONS, CounterType_t.PACKETS) drop_reasons;
+  COUNTER(8, DROP_REASONS, drop_reasons)
 
   // A later pass knows what it is about; the parser only sees the packet that started it.
   action resume() {
@@ -123,14 +137,15 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
   }
   action drop() {
     ig_dprsr_md.drop_ctl = 1;
-    drop_reasons.count(ig_md.reason);
+    COUNT(drop_reasons, 8, ig_md.reason)
   }
   action drop_no_route() {
     ig_dprsr_md.drop_ctl = 1;
-    drop_reasons.count(REASON_NO_ROUTE);
+    COUNT(drop_reasons, 8, REASON_NO_ROUTE)
   }
   action recirculate() {
     bridge();
+    hdr.home.setInvalid();
     measure_with_lanes();
     ig_tm_md.ucast_egress_port = ig_md.recirculation_port;
     ig_tm_md.bypass_egress = 1;
@@ -163,6 +178,9 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
   }
   action look_up() {
     bridge();
+    hdr.home.setValid();
+    hdr.home.slot_base = ig_md.slot_base;
+    hdr.home.ring_mask = ig_md.ring_mask;
     remove_lanes();
     ig_tm_md.ucast_egress_port = ig_md.recirculation_port;
   }
@@ -228,6 +246,7 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
 
     forwarder.apply(hdr, ig_md);
     admission.apply(hdr, ig_md, ig_intr_md.ingress_port);
+    job.apply(ig_md);
     segment_receiver.apply(hdr, ig_md);
     slot_state.apply(hdr, ig_md);
     exponent.apply(hdr, ig_md);
@@ -257,6 +276,7 @@ control IngressDeparser(packet_out packet, inout header_t hdr, in ingress_metada
                                                 hdr.ipv4.src_addr, hdr.ipv4.dst_addr});
     }
     packet.emit(hdr.bridge);
+    packet.emit(hdr.home);
     packet.emit(hdr.ethernet);
     packet.emit(hdr.ipv6);
     packet.emit(hdr.ipv4);

@@ -93,9 +93,13 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
       (_, 0, _, _, OP_GENERATED, _, _, _, _, _, _, _) : drop(REASON_UNKNOWN_JOB);
       (_, _, _, _, PASS_REFUSED, _, _, _, _, _, _, _) : drop(REASON_NACK_EMPTY);
       (0, _, _, _, _, _, _, _, _, _, _, _) : route();
+      (1, _, _, _, OP_MALFORMED, _, _, _, _, _, _, _) : refuse();
+      (1, _, DISAGREES_LENGTH, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_UDP_LENGTH);
+      (1, _, DISAGREES_ADDRESS, _, _, _, _, _, _, _, _, _) : drop(REASON_ADDRESS_MISMATCH);
       (1, 0, _, _, _, _, _, _, _, _, _, _) : refuse();
-      (1, 1, 1, _, _, _, _, _, _, _, _, _) : drop(REASON_ADDRESS_MISMATCH);
+      (1, 1, DISAGREES_LANES, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_LANE_COUNT);
       (1, 1, 0, 1, _, _, _, _, _, _, _, _) : steer();
+      (1, 1, 0, 0, OP_NONE, _, _, _, _, _, _, _) : drop(REASON_BAD_LANE_COUNT);
       // NACK, SYNC
       (1, 1, 0, 0, OP_NACK, _, _, _, _, _, _, _) : look_up();
       (1, 1, 0, 0, OP_SYNC, _, _, _, _, 0, _, _) : drop(REASON_SYNC_IN_ORDER);
@@ -128,12 +132,12 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
       (1, 1, 0, 0, PASS_FINISH_AGAIN, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : drop(REASON_DUPLICATE);
       (1, 1, 0, 0, PASS_FINISH_AGAIN, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
       (1, 1, 0, 0, PASS_FINISH_AGAIN, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP_AGAIN);
-      (1, 1, 0, 0, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN_ONE);
+      (1, 1, 0, 0, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN);
       // repairs: a result is sent again if it is here, a sum if it is complete and the result is not here
       (1, 1, 0, 0, PASS_REPAIR, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
       (1, 1, 0, 0, PASS_REPAIR, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
-      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : to_sender(SEND_DOWN_AGAIN);
-      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : to_sender(SEND_UP_AGAIN);
+      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : to_sender(SEND_DOWN_REPAIR);
+      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : to_sender(SEND_UP_REPAIR);
       (1, 1, 0, 0, PASS_REPAIR, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
       (1, 1, 0, 0, PASS_REPAIR_HIGH, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
       (1, 1, 0, 0, _, _, _, _, _, _, _, _) : drop(REASON_STALE);

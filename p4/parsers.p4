@@ -8,7 +8,7 @@ parser FrameParser(packet_in packet, inout header_t hdr, inout ingress_metadata_
   state start {
     packet.extract(hdr.ethernet);
     transition select(hdr.ethernet.ether_type) {
-      ETHER_TYPE_IPV6: ipv6;
+      ETHER_TYPE_IPV6: ipv6_version;
       ETHER_TYPE_IPV4: ipv4_version;
       default: accept;
     }
@@ -23,6 +23,12 @@ parser FrameParser(packet_in packet, inout header_t hdr, inout ingress_metadata_
   state ipv4 {
     packet.extract(hdr.ipv4);
     transition accept;
+  }
+  state ipv6_version {
+    transition select(packet.lookahead<bit<4>>()) {
+      6: ipv6;
+      default: accept;
+    }
   }
   state ipv6 {
     packet.extract(hdr.ipv6);
@@ -46,23 +52,25 @@ parser FrameParser(packet_in packet, inout header_t hdr, inout ingress_metadata_
     }
   }
   // Which flags go with which type, and which length. NACK and PROBE carry lanes in their later passes only: they are
-  // extracted with a complaint that a first pass heeds and a later one overrules.
+  // extracted, but a first pass has no op for such a packet, as for any other wrong number of lanes.
   state l3dml {
     packet.extract(hdr.l3dml);
     transition select(hdr.l3dml.version, hdr.l3dml.type, hdr.l3dml.flags, hdr.udp.length) {
+      (_, _, _, 1 &&& 1): bad_udp_length;
+      (_, _, _, 2 &&& 2): bad_udp_length;
       (L3DML_VERSION, TYPE_UP, 0 &&& 0xf6, LENGTH_WITH_LANES): up;
       (L3DML_VERSION, TYPE_UP, 0 &&& 0xf6, LENGTH_WITHOUT_LANES): up_without_lanes;
-      (L3DML_VERSION, TYPE_UP, 0 &&& 0xf6, _): bad_lane_count;
+      (L3DML_VERSION, TYPE_UP, 0 &&& 0xf6, _): accept;
       (L3DML_VERSION, TYPE_DOWN, 0 &&& 0xf7, LENGTH_WITH_LANES): down;
-      (L3DML_VERSION, TYPE_DOWN, 0 &&& 0xf7, _): bad_lane_count;
-      (L3DML_VERSION, TYPE_NACK, 0 &&& 0xfb, LENGTH_WITHOUT_LANES): nack;
-      (L3DML_VERSION, TYPE_NACK, 0 &&& 0xfb, LENGTH_WITH_LANES): late_lanes;
-      (L3DML_VERSION, TYPE_NACK, 0 &&& 0xfb, _): bad_lane_count;
-      (L3DML_VERSION, TYPE_SYNC, 0 &&& 0xfb, LENGTH_WITHOUT_LANES): sync;
-      (L3DML_VERSION, TYPE_SYNC, 0 &&& 0xfb, _): bad_lane_count;
-      (L3DML_VERSION, TYPE_PROBE, 0, LENGTH_WITHOUT_LANES): probe;
-      (L3DML_VERSION, TYPE_PROBE, 0, LENGTH_WITH_LANES): late_lanes;
-      (L3DML_VERSION, TYPE_PROBE, 0, _): bad_lane_count;
+      (L3DML_VERSION, TYPE_DOWN, 0 &&& 0xf7, _): accept;
+      (L3DML_VERSION, TYPE_NACK, 0 &&& 0xf3, LENGTH_WITHOUT_LANES): nack;
+      (L3DML_VERSION, TYPE_NACK, 0 &&& 0xf3, LENGTH_WITH_LANES): lanes;
+      (L3DML_VERSION, TYPE_NACK, 0 &&& 0xf3, _): accept;
+      (L3DML_VERSION, TYPE_SYNC, 0 &&& 0xf3, LENGTH_WITHOUT_LANES): sync;
+      (L3DML_VERSION, TYPE_SYNC, 0 &&& 0xf3, _): accept;
+      (L3DML_VERSION, TYPE_PROBE, 0 &&& 0xf3, LENGTH_WITHOUT_LANES): probe;
+      (L3DML_VERSION, TYPE_PROBE, 0 &&& 0xf3, LENGTH_WITH_LANES): lanes;
+      (L3DML_VERSION, TYPE_PROBE, 0 &&& 0xf3, _): accept;
       (L3DML_VERSION, TYPE_RECIRCULATED, _, _): recirculated_type;
       (L3DML_VERSION, TYPE_UP, _, _): unknown_flag;
       (L3DML_VERSION, TYPE_DOWN, _, _): unknown_flag;
@@ -79,10 +87,7 @@ parser FrameParser(packet_in packet, inout header_t hdr, inout ingress_metadata_
   }
   state down {
     ig_md.op = OP_DOWN;
-    transition lanes;
-  }
-  state late_lanes {
-    ig_md.reason = REASON_BAD_LANE_COUNT;
+    ig_md.mask = DONE;  // the parent's bit
     transition lanes;
   }
   state lanes {
@@ -107,26 +112,32 @@ parser FrameParser(packet_in packet, inout header_t hdr, inout ingress_metadata_
     transition accept;
   }
   state not_l3dml {
+    ig_md.op = OP_MALFORMED;
     ig_md.reason = REASON_NOT_L3DML;
     transition accept;
   }
-  state bad_lane_count {
-    ig_md.reason = REASON_BAD_LANE_COUNT;
+  state bad_udp_length {
+    ig_md.op = OP_MALFORMED;
+    ig_md.reason = REASON_BAD_UDP_LENGTH;
     transition accept;
   }
   state recirculated_type {
+    ig_md.op = OP_MALFORMED;
     ig_md.reason = REASON_RECIRCULATED_TYPE;
     transition accept;
   }
   state unknown_flag {
+    ig_md.op = OP_MALFORMED;
     ig_md.reason = REASON_UNKNOWN_FLAG;
     transition accept;
   }
   state unknown_type {
+    ig_md.op = OP_MALFORMED;
     ig_md.reason = REASON_UNKNOWN_TYPE;
     transition accept;
   }
   state unknown_version {
+    ig_md.op = OP_MALFORMED;
     ig_md.reason = REASON_UNKNOWN_VERSION;
     transition accept;
   }

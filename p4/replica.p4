@@ -17,18 +17,14 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     hdr.l3dml.flags = flags;
     hdr.l3dml.tag = 0;
   }
-  action result_for_one() {
-    hdr.l3dml.type = TYPE_DOWN;
-    hdr.l3dml.flags = 0;
-  }
   action sum(bit<8> flags) {
     hdr.l3dml.type = TYPE_UP;
     hdr.l3dml.flags = flags;
     hdr.l3dml.tag = 0;
   }
-  action probe_answer(bit<16> weight) {
+  action probe_answer(bit<8> flags, bit<16> weight) {
     hdr.l3dml.type = TYPE_PROBE;
-    hdr.l3dml.flags = FLAG_DOWN;
+    hdr.l3dml.flags = flags;
     hdr.l3dml.exp = 0;
     hdr.l3dml.next_exp = 0;
     hdr.l3dml.weight = weight;
@@ -58,7 +54,7 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     hdr.udp.length = LENGTH_WITHOUT_LANES;
     hdr.ipv6.payload_length = LENGTH_WITHOUT_LANES;
   }
-  // ECE on a result and on a sum: CE or ECE of the packet that completed the entry, whose header this still is.
+  // ECE: congestion that the packet met which made us send this one, and whose header this still is; repairs have none.
   table compose {
     key = {
       eg_md.pass : ternary;
@@ -68,7 +64,6 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     }
     actions = {
       result;
-      result_for_one;
       sum;
       probe_answer;
       sync;
@@ -80,22 +75,29 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
       (SEND_DOWN, _, _, 3 &&& 3) : result(FLAG_ECE);
       (SEND_DOWN, _, FLAG_ECE &&& FLAG_ECE, _) : result(FLAG_ECE);
       (SEND_DOWN, _, _, _) : result(0);
-      (SEND_DOWN_ONE, _, _, _) : result_for_one();
-      (SEND_DOWN_AGAIN, _, _, _) : result(0);
+      (SEND_DOWN_REPAIR, _, _, _) : result(0);
       (SEND_UP, _, _, 3 &&& 3) : sum(FLAG_ECE);
       (SEND_UP, _, FLAG_ECE &&& FLAG_ECE, _) : sum(FLAG_ECE);
       (SEND_UP, _, _, _) : sum(0);
+      (SEND_UP_AGAIN, TYPE_UP, _, 3 &&& 3) : sum(FLAG_RETX | FLAG_ECE);
+      (SEND_UP_AGAIN, TYPE_UP, FLAG_ECE &&& FLAG_ECE, _) : sum(FLAG_RETX | FLAG_ECE);
       (SEND_UP_AGAIN, _, _, _) : sum(FLAG_RETX);
-      (SEND_MISSING, _, _, _) : probe_answer(0);
-      (SEND_WAITING, _, _, _) : probe_answer(1);
-      (MIRROR_WAITING, _, _, _) : probe_answer(1);
-      (MIRROR_WAITING_STEERED, _, _, _) : probe_answer(1);
+      (SEND_UP_REPAIR, _, _, _) : sum(FLAG_RETX);
+      (SEND_MISSING, _, _, 3 &&& 3) : probe_answer(FLAG_DOWN | FLAG_ECE, 0);
+      (SEND_MISSING, _, FLAG_ECE &&& FLAG_ECE, _) : probe_answer(FLAG_DOWN | FLAG_ECE, 0);
+      (SEND_MISSING, _, _, _) : probe_answer(FLAG_DOWN, 0);
+      (SEND_WAITING, _, _, 3 &&& 3) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
+      (SEND_WAITING, _, FLAG_ECE &&& FLAG_ECE, _) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
+      (SEND_WAITING, _, _, _) : probe_answer(FLAG_DOWN, 1);
+      (MIRROR_WAITING &&& 0xfe, _, _, 3 &&& 3) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
+      (MIRROR_WAITING &&& 0xfe, _, FLAG_ECE &&& FLAG_ECE, _) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
+      (MIRROR_WAITING &&& 0xfe, _, _, _) : probe_answer(FLAG_DOWN, 1);
       (SEND_SYNC, _, _, _) : sync();
       (MIRROR_NACK &&& 0xfe, TYPE_DOWN, _, _) : nack(FLAG_DOWN);
-      (MIRROR_NACK &&& 0xfe, _, FLAG_DOWN &&& FLAG_DOWN, _) : nack(FLAG_DOWN);
+      (MIRROR_NACK &&& 0xfe, TYPE_SYNC, FLAG_DOWN &&& FLAG_DOWN, _) : nack(FLAG_DOWN);
       (MIRROR_NACK &&& 0xfe, _, _, _) : nack(0);
     }
-    size = 17;
+    size = 24;
   }
 
   // slot = slot_base | ((number div shards) AND slot_mask); ring entry = ring_base | (seq AND ring_mask).
@@ -136,64 +138,13 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     size = REPLICA_ENTRIES;
   }
 
-  // number div shards: the chip has no variable shift.
-  action shift0() { eg_md.slot = hdr.l3dml.number; }
-  action shift1() { eg_md.slot = hdr.l3dml.number >> 1; }
-  action shift2() { eg_md.slot = hdr.l3dml.number >> 2; }
-  action shift3() { eg_md.slot = hdr.l3dml.number >> 3; }
-  action shift4() { eg_md.slot = hdr.l3dml.number >> 4; }
-  action shift5() { eg_md.slot = hdr.l3dml.number >> 5; }
-  action shift6() { eg_md.slot = hdr.l3dml.number >> 6; }
-  action no_slot() { eg_md.slot = 0; }  // NACK and SYNC speak of no slot: the base
-  table shift {
-    key = {
-      hdr.l3dml.type : ternary;
-      eg_md.shard_shift : ternary;
-    }
-    actions = {
-      shift0;
-      shift1;
-      shift2;
-      shift3;
-      shift4;
-      shift5;
-      shift6;
-      no_slot;
-    }
-    const default_action = no_slot();
-    const entries = {
-      (TYPE_NACK, _) : no_slot();
-      (TYPE_SYNC, _) : no_slot();
-      (_, 0) : shift0();
-      (_, 1) : shift1();
-      (_, 2) : shift2();
-      (_, 3) : shift3();
-      (_, 4) : shift4();
-      (_, 5) : shift5();
-      (_, 6) : shift6();
-    }
-    size = 9;
-  }
-  action mask_slot() {
-    eg_md.slot = eg_md.slot & eg_md.slot_mask;
-  }
-  action set_slot() {
-    hdr.l3dml.slot = eg_md.slot | eg_md.slot_base;
-  }
-
   apply {
     if (rid != 0) {
       by_rid();
     }
     count_shard();
-    eg_md.local_slot = hdr.l3dml.slot;
     compose.apply();
     replica.apply();
-    shift.apply();
-    mask_slot();
-    if (eg_md.pass != LOOK_UP) {
-      set_slot();
-    }
   }
 }
 

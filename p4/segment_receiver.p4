@@ -4,37 +4,34 @@
 #define L3DML_SEGMENT_RECEIVER_P4_
 
 control SegmentReceiver(in header_t hdr, inout ingress_metadata_t ig_md) {
-  Register<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>>(NEIGHBORS, 0) expected;
+  REGISTER(32, NEIGHBOR_INDEX_WIDTH, NEIGHBORS, expected)
+  COUNTER(NEIGHBOR_INDEX_WIDTH, NEIGHBORS, missing)  // holes (x86: packets in them)
 
   // Both return the first missing seq, or the packet's own where nothing is missing (also for one that comes late).
-  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<32>>(expected) receive = {
-    void apply(inout bit<32> value, out bit<32> first_missing) {
-      first_missing = hdr.l3dml.seq;
-      if ((int<32>)(value - hdr.l3dml.seq) < 0) {
-        first_missing = value;
-      }
-      if ((int<32>)(value - hdr.l3dml.seq) <= 0) {
-        value = hdr.l3dml.seq + 1;
-      }
+  ACCESS(expected, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, receive, {
+    result = hdr.l3dml.seq;
+    if ((int<32>)(value - hdr.l3dml.seq) < 0) {
+      result = value;
     }
-  };
-  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<32>>(expected) synchronise = {
-    void apply(inout bit<32> value, out bit<32> first_missing) {
-      first_missing = hdr.l3dml.seq;
-      if ((int<32>)(value - hdr.l3dml.seq) < 0) {
-        first_missing = value;
-        value = hdr.l3dml.seq;
-      }
+    if ((int<32>)(value - hdr.l3dml.seq) <= 0) {
+      value = hdr.l3dml.seq + 1;
     }
-  };
+  })
+  ACCESS(expected, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, synchronise, {
+    result = hdr.l3dml.seq;
+    if ((int<32>)(value - hdr.l3dml.seq) < 0) {
+      result = value;
+      value = hdr.l3dml.seq;
+    }
+  })
 
   action watch() {
     ig_md.watched = 1;
-    ig_md.first_missing = receive.execute((bit<NEIGHBOR_INDEX_WIDTH>)ig_md.neighbor);
+    EXECUTE(ig_md.first_missing, receive, expected, bit<32>, 32, (bit<NEIGHBOR_INDEX_WIDTH>)ig_md.neighbor)
   }
   action catch_up() {
     ig_md.watched = 1;
-    ig_md.first_missing = synchronise.execute((bit<NEIGHBOR_INDEX_WIDTH>)ig_md.neighbor);
+    EXECUTE(ig_md.first_missing, synchronise, expected, bit<32>, 32, (bit<NEIGHBOR_INDEX_WIDTH>)ig_md.neighbor)
   }
   table segment {
     key = {
@@ -57,9 +54,11 @@ control SegmentReceiver(in header_t hdr, inout ingress_metadata_t ig_md) {
 
   action nack() {
     ig_md.mirror_pass = MIRROR_NACK;
+    COUNT(missing, NEIGHBOR_INDEX_WIDTH, ig_md.neighbor)
   }
   action nack_steered() {
     ig_md.mirror_pass = MIRROR_NACK_STEERED;
+    COUNT(missing, NEIGHBOR_INDEX_WIDTH, ig_md.neighbor)
   }
 
   apply {

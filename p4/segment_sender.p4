@@ -5,37 +5,35 @@
 #define L3DML_SEGMENT_SENDER_P4_
 
 control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
-  Register<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>>(NEIGHBORS, 0) tx_seq;
-  Register<bit<32>, bit<RING_INDEX_WIDTH>>(RING_ENTRIES, 0) ring;
-  Register<bit<32>, bit<RING_INDEX_WIDTH>>(RING_ENTRIES, 0) ring_slot;  // our own entry of that number
+  REGISTER(32, NEIGHBOR_INDEX_WIDTH, NEIGHBORS, tx_seq)
+  REGISTER(32, RING_INDEX_WIDTH, RING_ENTRIES, ring)
+  COUNTER(NEIGHBOR_INDEX_WIDTH, NEIGHBORS, repairs)
 
-  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<32>>(tx_seq) next = {
-    void apply(inout bit<32> value, out bit<32> seq) {
-      seq = value;
-      value = value + 1;
+  ACCESS(tx_seq, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, next, {
+    result = value;
+    value = value + 1;
+  })
+  ACCESS(tx_seq, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, read, {
+    result = value;
+  })
+  ACCESS(tx_seq, bit<32>, NEIGHBOR_INDEX_WIDTH, 8, reach, {
+    result = 0;
+    if ((int<32>)(value - eg_md.first) > 0 && (int<32>)(value - eg_md.first) <= NACK_REACH) {
+      result = 1;
     }
-  };
-  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<32>>(tx_seq) read = {
-    void apply(inout bit<32> value, out bit<32> seq) {
-      seq = value;
-    }
-  };
-  RegisterAction<bit<32>, bit<NEIGHBOR_INDEX_WIDTH>, bit<8>>(tx_seq) reach = {
-    void apply(inout bit<32> value, out bit<8> in_reach) {
-      in_reach = 0;
-      if ((int<32>)(value - eg_md.first) > 0 && (int<32>)(value - eg_md.first) <= NACK_REACH) {
-        in_reach = 1;
-      }
-    }
-  };
+  })
   action take_seq() {
-    eg_md.seq = next.execute((bit<NEIGHBOR_INDEX_WIDTH>)eg_md.neighbor);
+    EXECUTE(eg_md.seq, next, tx_seq, bit<32>, 32, (bit<NEIGHBOR_INDEX_WIDTH>)eg_md.neighbor)
+  }
+  action take_seq_of_repair() {
+    take_seq();
+    COUNT(repairs, NEIGHBOR_INDEX_WIDTH, eg_md.neighbor)
   }
   action read_seq() {
-    eg_md.seq = read.execute((bit<NEIGHBOR_INDEX_WIDTH>)eg_md.neighbor);
+    EXECUTE(eg_md.seq, read, tx_seq, bit<32>, 32, (bit<NEIGHBOR_INDEX_WIDTH>)eg_md.neighbor)
   }
   action check_reach() {
-    eg_md.in_reach = reach.execute((bit<NEIGHBOR_INDEX_WIDTH>)eg_md.neighbor);
+    EXECUTE(eg_md.in_reach, reach, tx_seq, bit<32>, 8, (bit<NEIGHBOR_INDEX_WIDTH>)eg_md.neighbor)
     eg_md.seq = eg_md.first;
   }
   action nack_seq() {
@@ -47,6 +45,7 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     }
     actions = {
       take_seq;
+      take_seq_of_repair;
       read_seq;
       check_reach;
       nack_seq;
@@ -55,10 +54,10 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     const default_action = NoAction();
     const entries = {
       SEND_DOWN : take_seq();
-      SEND_DOWN_ONE : take_seq();
-      SEND_DOWN_AGAIN : take_seq();
+      SEND_DOWN_REPAIR : take_seq_of_repair();
       SEND_UP : take_seq();
       SEND_UP_AGAIN : take_seq();
+      SEND_UP_REPAIR : take_seq_of_repair();
       SEND_SYNC : read_seq();
       LOOK_UP : check_reach();
       MIRROR_NACK : nack_seq();
@@ -73,37 +72,17 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     eg_md.ring_index = eg_md.ring_index | eg_md.ring_base;
   }
 
-  RegisterAction<bit<32>, bit<RING_INDEX_WIDTH>, bit<32>>(ring) remember_number = {
-    void apply(inout bit<32> value) {
-      value = hdr.l3dml.number;
-    }
-  };
-  RegisterAction<bit<32>, bit<RING_INDEX_WIDTH>, bit<32>>(ring) recall_number = {
-    void apply(inout bit<32> value, out bit<32> number) {
-      number = value;
-    }
-  };
-  RegisterAction<bit<32>, bit<RING_INDEX_WIDTH>, bit<32>>(ring_slot) remember_slot = {
-    void apply(inout bit<32> value) {
-      value = eg_md.local_slot;
-    }
-  };
-  RegisterAction<bit<32>, bit<RING_INDEX_WIDTH>, bit<32>>(ring_slot) recall_slot = {
-    void apply(inout bit<32> value, out bit<32> slot) {
-      slot = value;
-    }
-  };
+  STORE(ring, bit<32>, RING_INDEX_WIDTH, remember_number, {
+    value = hdr.l3dml.number;
+  })
+  ACCESS(ring, bit<32>, RING_INDEX_WIDTH, 32, recall_number, {
+    result = value;
+  })
   action put_number() {
-    remember_number.execute(eg_md.ring_index);
+    EXECUTE_STORE(remember_number, ring, bit<32>, eg_md.ring_index)
   }
   action get_number() {
-    hdr.l3dml.number = recall_number.execute(eg_md.ring_index);
-  }
-  action put_slot() {
-    remember_slot.execute(eg_md.ring_index);
-  }
-  action get_slot() {
-    hdr.l3dml.slot = recall_slot.execute(eg_md.ring_index);
+    EXECUTE(hdr.l3dml.number, recall_number, ring, bit<32>, 32, eg_md.ring_index)
   }
   table numbers {
     key = {
@@ -117,33 +96,57 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     const default_action = NoAction();
     const entries = {
       SEND_DOWN : put_number();
-      SEND_DOWN_ONE : put_number();
-      SEND_DOWN_AGAIN : put_number();
+      SEND_DOWN_REPAIR : put_number();
       SEND_UP : put_number();
       SEND_UP_AGAIN : put_number();
+      SEND_UP_REPAIR : put_number();
       LOOK_UP : get_number();
     }
     size = 6;
   }
-  table slots {
+  // Which entry of the receiver's ring a packet speaks of; for a NACK that is looked up, which of ours.
+  action use_home_ring() {
+    eg_md.slot_base = hdr.home.slot_base;
+    eg_md.slot_mask = hdr.home.ring_mask;
+  }
+  // number div shards: the chip has no variable shift.
+  action shift0() { eg_md.slot = hdr.l3dml.number; }
+  action shift1() { eg_md.slot = hdr.l3dml.number >> 1; }
+  action shift2() { eg_md.slot = hdr.l3dml.number >> 2; }
+  action shift3() { eg_md.slot = hdr.l3dml.number >> 3; }
+  action shift4() { eg_md.slot = hdr.l3dml.number >> 4; }
+  action shift5() { eg_md.slot = hdr.l3dml.number >> 5; }
+  action shift6() { eg_md.slot = hdr.l3dml.number >> 6; }
+  table shift {
     key = {
-      eg_md.pass : exact;
+      eg_md.shard_shift : exact;
     }
     actions = {
-      put_slot;
-      get_slot;
-      @defaultonly NoAction;
+      shift0;
+      shift1;
+      shift2;
+      shift3;
+      shift4;
+      shift5;
+      shift6;
     }
-    const default_action = NoAction();
+    const default_action = shift0();
     const entries = {
-      SEND_DOWN : put_slot();
-      SEND_DOWN_ONE : put_slot();
-      SEND_DOWN_AGAIN : put_slot();
-      SEND_UP : put_slot();
-      SEND_UP_AGAIN : put_slot();
-      LOOK_UP : get_slot();
+      0 : shift0();
+      1 : shift1();
+      2 : shift2();
+      3 : shift3();
+      4 : shift4();
+      5 : shift5();
+      6 : shift6();
     }
-    size = 6;
+    size = 7;
+  }
+  action mask_slot() {
+    eg_md.slot = eg_md.slot & eg_md.slot_mask;
+  }
+  action set_slot() {
+    hdr.l3dml.slot = eg_md.slot | eg_md.slot_base;
   }
 
   // first + 1 in two halves: the 32-bit containers belong to the lanes.
@@ -173,7 +176,12 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     mask_index();
     place_index();
     numbers.apply();
-    slots.apply();
+    if (eg_md.pass == LOOK_UP) {
+      use_home_ring();
+    }
+    shift.apply();
+    mask_slot();
+    set_slot();
     if (eg_md.pass == LOOK_UP) {
       if (eg_md.first[15:0] == 0xffff) {
         step_high();

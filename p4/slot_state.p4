@@ -12,39 +12,35 @@ struct bitmap_t {
 }
 
 control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
-  Register<bit<32>, bit<SLOT_INDEX_WIDTH>>(SLOTS, 0) stamp;
-  Register<bitmap_t, bit<SLOT_INDEX_WIDTH>>(SLOTS, {0, 0}) bitmap;
-  Register<bit<16>, bit<SLOT_INDEX_WIDTH>>(SLOTS, 0) count;
+  REGISTER(32, SLOT_INDEX_WIDTH, SLOTS, stamp)
+  REGISTER_PAIR(bitmap_t, 32, bits, seen, SLOT_INDEX_WIDTH, SLOTS, bitmap)
+  REGISTER(16, SLOT_INDEX_WIDTH, SLOTS, count)
 
   // Serial comparison; only an UP or a DOWN may start an entry anew.
-  RegisterAction<bit<32>, bit<SLOT_INDEX_WIDTH>, bit<8>>(stamp) start = {
-    void apply(inout bit<32> value, out bit<8> relation) {
-      relation = STAMP_NEWER;
-      if (value == hdr.l3dml.number) {
-        relation = STAMP_EQUAL;
-      }
-      if ((int<32>)(value - hdr.l3dml.number) < 0) {
-        relation = STAMP_OLDER;
-        value = hdr.l3dml.number;
-      }
+  ACCESS(stamp, bit<32>, SLOT_INDEX_WIDTH, 8, start, {
+    result = STAMP_NEWER;
+    if (value == hdr.l3dml.number) {
+      result = STAMP_EQUAL;
     }
-  };
-  RegisterAction<bit<32>, bit<SLOT_INDEX_WIDTH>, bit<8>>(stamp) compare = {
-    void apply(inout bit<32> value, out bit<8> relation) {
-      relation = STAMP_NEWER;
-      if (value == hdr.l3dml.number) {
-        relation = STAMP_EQUAL;
-      }
-      if ((int<32>)(value - hdr.l3dml.number) < 0) {
-        relation = STAMP_OLDER;
-      }
+    if ((int<32>)(value - hdr.l3dml.number) < 0) {
+      result = STAMP_OLDER;
+      value = hdr.l3dml.number;
     }
-  };
+  })
+  ACCESS(stamp, bit<32>, SLOT_INDEX_WIDTH, 8, compare, {
+    result = STAMP_NEWER;
+    if (value == hdr.l3dml.number) {
+      result = STAMP_EQUAL;
+    }
+    if ((int<32>)(value - hdr.l3dml.number) < 0) {
+      result = STAMP_OLDER;
+    }
+  })
   action start_entry() {
-    ig_md.relation = start.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE(ig_md.relation, start, stamp, bit<32>, 8, SLOT)
   }
   action compare_entry() {
-    ig_md.relation = compare.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE(ig_md.relation, compare, stamp, bit<32>, 8, SLOT)
   }
   table stamps {
     key = {
@@ -70,44 +66,36 @@ control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
     size = 8;
   }
 
-  RegisterAction<bitmap_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(bitmap) restart = {
-    void apply(inout bitmap_t value, out bit<32> seen) {
-      value.bits = ig_md.mask;
-      value.seen = 0;
-      seen = value.seen;
-    }
-  };
-  RegisterAction<bitmap_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(bitmap) add = {
-    void apply(inout bitmap_t value, out bit<32> seen) {
-      value.seen = value.bits & ig_md.seen_mask;
-      value.bits = value.bits | ig_md.mask;
-      seen = value.seen;
-    }
-  };
-  RegisterAction<bitmap_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(bitmap) peek = {
-    void apply(inout bitmap_t value, out bit<32> seen) {
-      value.seen = value.bits & ig_md.seen_mask;
-      seen = value.seen;
-    }
-  };
-  RegisterAction<bitmap_t, bit<SLOT_INDEX_WIDTH>, bit<32>>(bitmap) finish = {
-    void apply(inout bitmap_t value, out bit<32> seen) {
-      value.seen = value.bits & ig_md.seen_mask;
-      value.bits = value.bits | DONE;
-      seen = value.seen;
-    }
-  };
+  ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, restart, {
+    value.bits = ig_md.mask;
+    value.result = 0;
+    result = value.result;
+  })
+  ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, add, {
+    value.result = value.bits & ig_md.seen_mask;
+    value.bits = value.bits | ig_md.mask;
+    result = value.result;
+  })
+  ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, peek, {
+    value.result = value.bits & ig_md.seen_mask;
+    result = value.result;
+  })
+  ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, finish, {
+    value.result = value.bits & ig_md.seen_mask;
+    value.bits = value.bits | DONE;
+    result = value.result;
+  })
   action restart_bitmap() {
-    ig_md.seen = restart.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(ig_md.seen, restart, bitmap, bitmap_t, 32, SLOT, bits, seen)
   }
   action add_child() {
-    ig_md.seen = add.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(ig_md.seen, add, bitmap, bitmap_t, 32, SLOT, bits, seen)
   }
   action peek_bitmap() {
-    ig_md.seen = peek.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(ig_md.seen, peek, bitmap, bitmap_t, 32, SLOT, bits, seen)
   }
   action finish_entry() {
-    ig_md.seen = finish.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE_PAIR(ig_md.seen, finish, bitmap, bitmap_t, 32, SLOT, bits, seen)
   }
   table bitmaps {
     key = {
@@ -140,31 +128,25 @@ control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
     size = 12;
   }
 
-  RegisterAction<bit<16>, bit<SLOT_INDEX_WIDTH>, bit<16>>(count) first_child = {
-    void apply(inout bit<16> value, out bit<16> missing) {
-      value = ig_md.children - 1;
-      missing = value;
-    }
-  };
-  RegisterAction<bit<16>, bit<SLOT_INDEX_WIDTH>, bit<16>>(count) next_child = {
-    void apply(inout bit<16> value, out bit<16> missing) {
-      value = value - 1;
-      missing = value;
-    }
-  };
-  RegisterAction<bit<16>, bit<SLOT_INDEX_WIDTH>, bit<16>>(count) read_count = {
-    void apply(inout bit<16> value, out bit<16> missing) {
-      missing = value;
-    }
-  };
+  ACCESS(count, bit<16>, SLOT_INDEX_WIDTH, 16, first_child, {
+    value = ig_md.children - 1;
+    result = value;
+  })
+  ACCESS(count, bit<16>, SLOT_INDEX_WIDTH, 16, next_child, {
+    value = value - 1;
+    result = value;
+  })
+  ACCESS(count, bit<16>, SLOT_INDEX_WIDTH, 16, read_count, {
+    result = value;
+  })
   action count_first() {
-    ig_md.count = first_child.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE(ig_md.count, first_child, count, bit<16>, 16, SLOT)
   }
   action count_next() {
-    ig_md.count = next_child.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE(ig_md.count, next_child, count, bit<16>, 16, SLOT)
   }
   action count_none() {
-    ig_md.count = read_count.execute(hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]);
+    EXECUTE(ig_md.count, read_count, count, bit<16>, 16, SLOT)
   }
   table counts {
     key = {

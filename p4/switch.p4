@@ -6,6 +6,7 @@
 #include "headers.p4"
 #include "types.p4"
 #include "parsers.p4"
+#include "stateful.p4"
 
 #include "ingress.p4"
 #include "egress.p4"

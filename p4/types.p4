@@ -26,15 +26,16 @@ const bit<16> CHILD_PARENT = 16w0xffff;   // in an address: the child is an aggr
 const bit<16> LENGTH_WITHOUT_LANES = 16w32;  // UDP length: UDP 8 + L3DML 24
 const bit<16> LENGTH_WITH_LANES = 16w288;    // + 64 lanes
 
-// ---- What a pass through ingress is about (ig_md.op). The first seven come from the parser, the others travel in
+// ---- What a pass through ingress is about (ig_md.op). Those below 0x80 come from the parser, the others travel in
 // bridge.pass of a recirculated frame; bit 7 tells a bridge from the packet generator's header.
-const bit<8> OP_NONE = 8w0;        // not ours to sum
+const bit<8> OP_NONE = 8w0;        // nothing to sum, or not as it came
 const bit<8> OP_UP = 8w1;
 const bit<8> OP_DOWN = 8w2;
 const bit<8> OP_NACK = 8w3;
 const bit<8> OP_SYNC = 8w4;
 const bit<8> OP_PROBE = 8w6;
 const bit<8> OP_GENERATED = 8w7;   // SYNC of a quiet segment, from the packet generator
+const bit<8> OP_MALFORMED = 8w8;   // refused by the parser with ig_md.reason
 const bit<8> PASS_STEERED = 8w0x80;       // first pass, in the pipe that owns the shard
 const bit<8> PASS_FINISH = 8w0x81;        // complete: read the other lanes, send the sum
 const bit<8> PASS_FINISH_AGAIN = 8w0x82;  // the same, because somebody asked
@@ -44,11 +45,11 @@ const bit<8> PASS_REPAIR_HIGH = 8w0x85;   // then the other half, and send
 const bit<8> PASS_REFUSED = 8w0x86;       // a NACK that reaches too far: only to be counted
 
 // ---- What egress shall make of a packet (bridge.pass between ingress and egress, first byte of a mirror header)
-const bit<8> SEND_DOWN = 8w0x90;        // result to every child
-const bit<8> SEND_DOWN_ONE = 8w0x91;    // result to a child that asked
-const bit<8> SEND_DOWN_AGAIN = 8w0x92;  // result to a child that sent a NACK
-const bit<8> SEND_UP = 8w0x93;          // sum to the parent
-const bit<8> SEND_UP_AGAIN = 8w0x94;    // the same, sent before
+const bit<8> SEND_DOWN = 8w0x90;        // result to the children, or to one that asked
+const bit<8> SEND_DOWN_REPAIR = 8w0x91; // result to a child that sent a NACK
+const bit<8> SEND_UP = 8w0x92;          // sum to the parent
+const bit<8> SEND_UP_AGAIN = 8w0x93;    // the same, because somebody asked
+const bit<8> SEND_UP_REPAIR = 8w0x94;   // the same, because the parent sent a NACK
 const bit<8> SEND_MISSING = 8w0x95;     // answer to PROBE: yours is missing
 const bit<8> SEND_WAITING = 8w0x96;     // answer to PROBE: yours is here
 const bit<8> SEND_SYNC = 8w0x97;
@@ -67,6 +68,14 @@ const bit<8> STAMP_OLDER = 8w2;   // the packet starts the entry anew
 const bit<8> STAMP_NEWER = 8w3;   // the packet is stale
 
 const bit<32> DONE = 32w0x80000000;  // bit 31 of bitmap: the lanes are the final result
+
+// How a packet may contradict itself.
+const bit<2> DISAGREES_ADDRESS = 2w1;  // job or child in address and header differ
+const bit<2> DISAGREES_LENGTH = 2w2;   // of UDP and IPv6
+const bit<2> DISAGREES_LANES = 2w3;    // none, and not from a worker
+
+const bit<16> CHILD_SWITCH = 16w0xfffe;  // in an address: sent by a switch
+const bit<8> FUNCTION_AGGREGATE = 8w1;
 
 const bit<8> ROLE_ROOT = 8w1;
 const bit<8> ROLE_INNER = 8w2;
@@ -136,6 +145,9 @@ const bit<8> REASON_UNSUPPORTED_ETHERTYPE = 8w36;
   ig_md.steered : ternary;
 #define GATE_OPEN 1, 1, 0, 0
 
+// The index of all registers per slot: the controller hands out slots below SLOTS.
+#define SLOT hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]
+
 const bit<9> CPU_PORT = 9w64;
 const bit<7> RECIRCULATION_PORT = 7w68;  // in every pipe
 
@@ -143,10 +155,10 @@ struct ingress_metadata_t {
   bit<9> port;                // device port the frame came in by, also after recirculation
   bit<8> op;                  // OP_* or PASS_*
   bit<8> reason;              // REASON_*: the parser's, admission's or next_step's complaint
-  // gate: state may be touched only if ours, admitted and neither disagrees nor steered
+  // gate: state may be touched only if ours, admitted, nothing in it disagrees, and not steered
   bit<1> ours;                // the destination is an aggregation address of this switch
   bit<1> admitted;
-  bit<1> disagrees;           // job or child in address and header differ
+  bit<2> disagrees;           // DISAGREES_*
   bit<1> steered;             // another pipe owns this shard
   // admission's answer
   bit<32> mask;               // the sender's bit of bitmap
@@ -157,6 +169,9 @@ struct ingress_metadata_t {
   bit<16> parent;             // the parent's pair
   bit<9> parent_port;
   bit<16> mgid;
+  bit<16> job_index;
+  bit<32> slot_base;          // the job's ring here
+  bit<32> ring_mask;
   // what the registers said
   bit<1> watched;             // first_missing was read
   bit<32> first_missing;      // seq before which something is missing; the packet's own seq: nothing is
@@ -183,7 +198,6 @@ struct egress_metadata_t {
   bit<32> first;         // NACK: first missing
   bit<32> end;           // NACK: one past the last missing
   bit<32> seq;           // of what is sent, or looked up
-  bit<32> local_slot;
   bit<32> slot;          // the receiver's entry
   bit<32> slot_base;
   bit<32> slot_mask;

@@ -1,0 +1,28 @@
+// The constants of a job at this switch, by the index that admission gave. Tofino carries 64 lanes whatever `lanes` says;
+// the ring leads a NACKed number back to its slot. Twin: the job table of dataplane/blocks/admission.h.
+#ifndef L3DML_JOB_P4_
+#define L3DML_JOB_P4_
+
+control Job(inout ingress_metadata_t ig_md) {
+  action set_job(bit<16> lanes, bit<8> shard_shift, bit<32> slot_base, bit<32> ring_mask) {
+    ig_md.slot_base = slot_base;
+    ig_md.ring_mask = ring_mask;
+  }
+  table job {
+    key = {
+      ig_md.job_index : exact @name("job_index");
+    }
+    actions = {
+      set_job;
+      @defaultonly NoAction;
+    }
+    const default_action = NoAction();
+    size = JOB_ENTRIES;
+  }
+
+  apply {
+    job.apply();
+  }
+}
+
+#endif  // L3DML_JOB_P4_
