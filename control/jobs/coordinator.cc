@@ -162,7 +162,7 @@ void Coordinator::drop_member(MemberId member, const std::string& reason) {
   reports_.erase(member);
   starts_.erase(member);
   undrained_.erase(member);
-  commands_.push_back(FailMember{member, reason});
+  commands_.emplace_back(FailMember{member, reason});
 }
 
 bool Coordinator::in_plan(SwitchId which) const {

@@ -21,7 +21,7 @@ void Coordinator::begin_pause() {
   if (members_.empty()) return end("no member is left");
   waiting_ = members_;
   deadline_ns_ = now_ns_ + config_.answer_time_ns;
-  for (MemberId member : members_) commands_.push_back(PauseMember{change_, member});
+  for (MemberId member : members_) commands_.emplace_back(PauseMember{change_, member});
 }
 
 void Coordinator::begin_remove() {
@@ -33,7 +33,7 @@ void Coordinator::begin_remove() {
   for (const auto& [id, which] : switches_) {
     if (!which.reachable || which.clean) continue;
     waiting_.insert(id);
-    commands_.push_back(RemoveAdmission{change_, id});
+    commands_.emplace_back(RemoveAdmission{change_, id});
   }
   next_if_all_answered();
 }
@@ -53,7 +53,7 @@ void Coordinator::begin_fetch() {
   }
   for (const auto& [holder, numbers] : from) {
     waiting_.insert(holder);
-    commands_.push_back(FetchCopies{change_, holder, {numbers.begin(), numbers.end()}});
+    commands_.emplace_back(FetchCopies{change_, holder, {numbers.begin(), numbers.end()}});
   }
   next_if_all_answered();
 }
@@ -76,7 +76,7 @@ void Coordinator::begin_deliver() {
       command.copies.push_back(copy->second);
     }
     waiting_.insert(member);
-    commands_.push_back(std::move(command));
+    commands_.emplace_back(std::move(command));
   }
   next_if_all_answered();
 }
@@ -112,7 +112,7 @@ void Coordinator::begin_install() {
     switches_[id].clean = false;
     if (first.overwrite[i]) switches_[id].stamps.known = false;  // until it confirms
     waiting_.insert(id);
-    commands_.push_back(InstallAdmission{change_, id, newest_epoch_, next_first_number_, first.overwrite[i]});
+    commands_.emplace_back(InstallAdmission{change_, id, newest_epoch_, next_first_number_, first.overwrite[i]});
   }
   next_if_all_answered();
 }
@@ -131,7 +131,7 @@ void Coordinator::begin_resume() {
     members_.insert(member);
     const auto start = starts_.find(member);
     const Start at = start == starts_.end() ? Start{0, 0} : start->second;
-    commands_.push_back(ResumeMember{change_, member, epoch_, first_number_, plan_.window, at.collective,
+    commands_.emplace_back(ResumeMember{change_, member, epoch_, first_number_, plan_.window, at.collective,
                                      at.chunk, stop_before_});
     waiting_.insert(member);
     if (stop_before_) undrained_.insert(member);
@@ -150,7 +150,7 @@ void Coordinator::end(const std::string& reason) {
   deadline_ns_ = std::numeric_limits<int64_t>::max();
   waiting_.clear();
   members_.insert(joiners_.begin(), joiners_.end());
-  for (MemberId member : members_) commands_.push_back(FailMember{member, reason});
+  for (MemberId member : members_) commands_.emplace_back(FailMember{member, reason});
   members_.clear();
 }
 
