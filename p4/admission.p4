@@ -45,7 +45,7 @@ control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> 
   // Registers are per pipe: a shard that another pipe owns goes there by that pipe's recirculation port.
   action steer(bit<9> port) {
     ig_md.steered = 1;
-    ig_md.recirculation_port = port;
+    ig_md.owner_port = port;
   }
   table owner {
     key = {
@@ -88,12 +88,6 @@ control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> 
   }
 
   apply {
-    if (hdr.generator.isValid()) {
-      generated.apply();
-    } else if (hdr.l3dml.isValid() && ig_md.reason == REASON_NONE) {
-      admission.apply();
-      owner.apply();
-    }
     // Job and child in address and header must agree; a parent's packets come to child ffff. Only a worker may send an UP
     // without lanes.
     if (hdr.l3dml.isValid()) {
@@ -108,6 +102,12 @@ control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> 
                  hdr.ipv6.src_addr[63:56] == FUNCTION_AGGREGATE && hdr.ipv6.src_addr[31:16] == CHILD_SWITCH) {
         disagree(DISAGREES_LANES);
       }
+    }
+    if (hdr.generator.isValid()) {
+      generated.apply();
+    } else if (hdr.l3dml.isValid() && ig_md.reason == REASON_NONE) {
+      admission.apply();
+      owner.apply();
     }
   }
 }

@@ -152,7 +152,7 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
   }
   action steer() {
     bridge();
-    ig_tm_md.ucast_egress_port = ig_md.recirculation_port;
+    ig_tm_md.ucast_egress_port = ig_md.owner_port;
     ig_tm_md.bypass_egress = 1;
   }
   action steer_without_lanes() {
@@ -250,8 +250,8 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     segment_receiver.apply(hdr, ig_md);
     slot_state.apply(hdr, ig_md);
     exponent.apply(hdr, ig_md);
-    aggregator.apply(hdr, ig_md);
     next_step.apply(hdr, ig_md);
+    aggregator.apply(hdr, ig_md);
 
     deliver.apply();
     if (ig_md.mirror_pass != 0) {

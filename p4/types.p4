@@ -188,6 +188,7 @@ struct ingress_metadata_t {
   bit<1> no_route;
   bit<1> filled;              // the lanes were made here: not to be sent unless asked for
   bit<9> recirculation_port;  // of this pipe
+  bit<9> owner_port;          // recirculation port of the pipe that owns the shard
 }
 
 struct egress_metadata_t {

@@ -118,7 +118,7 @@ def split(tokens, separator=","):
 
 class Program:
     def __init__(self, path=P4 / "switch.p4"):
-        self.constants, self.types, self.headers, self.structs, self.controls = {}, {}, {}, {}, {}
+        self.constants, self.types, self.headers, self.structs, self.controls, self.members = {}, {}, {}, {}, {}, {}
         self.reader = Reader(preprocess(path))
         while self.reader.peek():
             self.declaration()
@@ -170,12 +170,6 @@ class Program:
             kind = members[name]
         return self.width([kind])
 
-    @property
-    def members(self):
-        return self._members
-
-    _members: dict = None
-
     # ---- declarations
     def declaration(self):
         r = self.reader
@@ -185,8 +179,6 @@ class Program:
             if r.peek() == "(":
                 r.group("(", ")")
         word = r.take()
-        if self._members is None:
-            self._members = {}
         if word == "const":
             self.type_tokens()
             name = r.take()
@@ -219,12 +211,17 @@ class Program:
         body = Reader("")
         body.tokens = r.group("{", "}")
         while body.peek():
+            while body.peek() == "@":
+                body.take()
+                body.take()
+                if body.peek() == "(":
+                    body.group("(", ")")
             line = body.until(";")
             body.take(";")
             kind, member = line[:-1], line[-1]
             members[member] = "".join(kind)
             fields.append((member, self.width(kind)))
-        self._members[name] = members
+        self.members[name] = members
         (self.headers if word == "header" else self.structs)[name] = fields
 
     def params(self, tokens):

@@ -200,8 +200,8 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
     segment_receiver.apply(hdr, meta.ig_md);
     slot_state.apply(hdr, meta.ig_md);
     exponent.apply(hdr, meta.ig_md);
-    aggregator.apply(hdr, meta.ig_md);
     next_step.apply(hdr, meta.ig_md);
+    aggregator.apply(hdr, meta.ig_md);
 
     deliver.apply();
     if (meta.ig_md.mirror_pass != 0) {
