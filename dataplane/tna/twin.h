@@ -52,7 +52,7 @@ class TableTwin {
   virtual void insert(Handle handle, const Entry& entry) = 0;
   virtual void modify(Handle handle, const Entry& entry) = 0;  // same key, other action or data
   virtual void remove(Handle handle) = 0;
-  virtual void set_default(const Entry& entry) = 0;
+  virtual void set_default(const Entry& entry) = 0;  // no action: back to the program's own default
   // Direct counter and idle time-out support; tables without them keep these.
   virtual CounterValue counter(Handle) const { return {}; }
   virtual void set_counter(Handle, CounterValue) {}
@@ -65,6 +65,7 @@ class RegisterTwin {
   virtual uint32_t size() const = 0;                                              // cells
   virtual std::array<uint64_t, 2> read(unsigned pipe, uint32_t index) const = 0;  // first, second (or f1, 0)
   virtual void write(unsigned pipe, uint32_t index, std::array<uint64_t, 2> value) = 0;
+  virtual std::array<uint64_t, 2> initial() const { return {0, 0}; }  // what clearing the table writes
 };
 
 class CounterTwin {
@@ -89,12 +90,33 @@ class ReplicationTwin {
     uint16_t rid = 0;
     bool xid_valid = false;
     uint16_t xid = 0;
-    std::vector<uint16_t> ports;  // device ports, LAGs already resolved
+    std::vector<uint16_t> ports;  // device ports; of each LAG one member is chosen by the driver
   };
   virtual ~ReplicationTwin() = default;
   virtual void set_group(uint16_t mgid, std::vector<Node> nodes) = 0;  // replaces the group
   virtual void remove_group(uint16_t mgid) = 0;
   virtual void set_prune(uint16_t l2_xid, std::vector<uint16_t> ports) = 0;
+};
+
+// Ports as $PORT and $PORT_STAT see them. A port exists for the pipeline once it was configured.
+struct PortConfig {
+  bool enabled = false;
+  bool loopback = false;  // any of the MAC, PCS and SerDes loopbacks
+  uint32_t speed_mbps = 0;
+  uint32_t mtu_bytes = 10240;
+};
+struct PortCounters {  // since start; frames as seen by the program, without check sequence
+  uint64_t rx_packets = 0, rx_bytes = 0, rx_errors = 0, rx_drops = 0;
+  uint64_t tx_packets = 0, tx_bytes = 0, tx_errors = 0;
+};
+class PortTwin {
+ public:
+  virtual ~PortTwin() = default;
+  virtual bool exists(uint16_t port) const = 0;  // any thread: is there an interface (or an internal port)?
+  virtual bool up(uint16_t port) const = 0;      // any thread: link state, also of ports not configured
+  virtual void configure(uint16_t port, const PortConfig& config) = 0;
+  virtual void remove(uint16_t port) = 0;
+  virtual PortCounters counters(uint16_t port) const = 0;  // any thread
 };
 
 // What a device offers its driver. Null where the program has no such object (then only the shadow holds
@@ -108,6 +130,7 @@ class DeviceTwin {
   virtual RegisterTwin* register_array(std::string_view name) = 0;
   virtual CounterTwin* counter(std::string_view name) = 0;
   virtual ReplicationTwin* replication() = 0;
+  virtual PortTwin* ports() { return nullptr; }
 };
 
 }  // namespace l3dml::tna
