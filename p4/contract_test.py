@@ -105,8 +105,7 @@ class Constants(unittest.TestCase):
         self.assertLessEqual(len(names), BF_RT["pipe.Ingress.drop_reasons"]["size"])
 
     def test_every_udp_port_of_a_shard_is_parsed(self):
-        tokens = " ".join(PROGRAM.controls["FrameParser"].apply)
-        state = re.search(r"state udp \{.*?select[^{]*\{(.*?)\}", tokens).group(1)
+        state = " ".join(PROGRAM.controls["FrameParser"].states["udp"])
         ports = set()
         for value, mask in re.findall(r"(0x[0-9a-f]+)(?: &&& (0x[0-9a-f]+))? : l3dml", state):
             value, mask = int(value, 16), int(mask or "0xffff", 16)

@@ -37,6 +37,7 @@ class Table:
     actions: list       # (name, annotations)
     size: int = 0
     const_default: bool = False
+    default: list = field(default_factory=list)        # tokens of the call
     const_entries: list = field(default_factory=list)  # tokens
     is_const: bool = False
 
@@ -49,9 +50,11 @@ class Control:
     tables: dict = field(default_factory=dict)
     registers: dict = field(default_factory=dict)   # name -> (cell type, size)
     counters: dict = field(default_factory=dict)    # name -> (size, kind)
-    register_actions: dict = field(default_factory=dict)  # name -> register
+    register_actions: dict = field(default_factory=dict)  # name -> (register, parameter names, body tokens)
+    externs: dict = field(default_factory=dict)     # name -> kind, of everything else built in
     instances: dict = field(default_factory=dict)   # name -> type, in order
     apply: list = field(default_factory=list)       # tokens
+    states: dict = field(default_factory=dict)      # of a parser: name -> tokens
 
 
 def preprocess(path):
@@ -119,6 +122,7 @@ def split(tokens, separator=","):
 class Program:
     def __init__(self, path=P4 / "switch.p4"):
         self.constants, self.types, self.headers, self.structs, self.controls, self.members = {}, {}, {}, {}, {}, {}
+        self.constant_widths = {}
         self.reader = Reader(preprocess(path))
         while self.reader.peek():
             self.declaration()
@@ -180,10 +184,11 @@ class Program:
                 r.group("(", ")")
         word = r.take()
         if word == "const":
-            self.type_tokens()
+            width = self.width(self.type_tokens())
             name = r.take()
             r.take("=")
             self.constants[name] = self.number("".join(r.until(";")))
+            self.constant_widths[name] = width
             r.take(";")
         elif word == "typedef":
             width = self.width(self.type_tokens())
@@ -238,12 +243,23 @@ class Program:
         body.tokens = r.group("{", "}")
         self.controls[control.name] = control
         if word == "parser":
-            control.apply = body.tokens
+            self.parser_body(control, body)
             return
         outer, self.reader = self.reader, body
         while body.peek():
             self.member(control)
         self.reader = outer
+
+    def parser_body(self, control, body):
+        while body.peek() and body.peek() != "state":  # instances: Kind() name;
+            kind = body.take()
+            body.group("(", ")")
+            control.instances[body.take()] = kind
+            body.take(";")
+        while body.peek():
+            body.take("state")
+            name = body.take()
+            control.states[name] = body.group("{", "}")
 
     def member(self, control):
         r = self.reader
@@ -286,18 +302,23 @@ class Program:
         r = self.reader
         kind = r.take()
         types = split(r.group("<", ">")) if r.peek() == "<" else []
-        args = split(r.group("(", ")"))
+        args = split(r.group("(", ")")) if r.peek() == "(" else []
         name = r.take()
+        body = []
         if r.peek() == "=":
             r.take()
-            r.group("{", "}")
+            body = r.group("{", "}")
         r.take(";")
         if kind == "Register":
             control.registers[name] = ("".join(types[0]), self.number("".join(args[0])))
         elif kind == "RegisterAction":
-            control.register_actions[name] = "".join(args[0])
+            open_, close = body.index("("), body.index(")")
+            names = [param[-1] for param in split(body[open_ + 1:close])]
+            control.register_actions[name] = ("".join(args[0]), names, body[body.index("{") + 1:-1])
         elif kind == "Counter":
             control.counters[name] = (self.number("".join(args[0])), "".join(args[1]).split(".")[-1])
+        else:
+            control.externs[name] = kind
 
     def table(self, name, tokens):
         table = Table(name, [], [])
@@ -331,6 +352,7 @@ class Program:
                     table.size = self.number("".join(value))
                 elif word == "default_action":
                     table.const_default = const
+                    table.default = value
         return table
 
     # ---- views
