@@ -9,7 +9,7 @@
 #define NEIGHBOR_INDEX_WIDTH 10 // log2(NEIGHBORS)
 #define RING_ENTRIES 65536      // seq -> number, shared out by ring_base
 #define RING_INDEX_WIDTH 16     // log2(RING_ENTRIES)
-#define NACK_REACH 256          // how far behind the newest seq a NACK is answered
+#define NACK_REACH 255          // how far behind the newest seq a NACK is answered, and how many it may ask for
 
 #define ADMISSION_ENTRIES 2048
 #define JOB_ENTRIES 1024

@@ -36,6 +36,7 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
     ig_md.routed = 0;
     ig_md.no_route = 0;
     ig_md.filled = 0;
+    ig_md.neighbor = 0;
     ig_md.job_index = 0;
     ig_md.slot_base = 0;
     ig_md.ring_mask = 0;
@@ -54,6 +55,7 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
   state recirculated {
     packet.extract(hdr.bridge);
     ig_md.port = hdr.bridge.port;
+    ig_md.neighbor = hdr.bridge.neighbor;
     transition select(hdr.bridge.pass) {
       PASS_REPAIR: repair;
       PASS_REFUSED: repair;

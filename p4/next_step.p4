@@ -61,7 +61,7 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
 
   table next_step {
     key = {
-      GATE_KEY_TERNARY
+      GATE_KEY
       ig_md.op : ternary;
       ig_md.role : ternary;
       ig_md.relation : ternary;
@@ -92,6 +92,14 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
       (_, 1, _, _, OP_GENERATED, _, _, _, _, _, _, _) : generate();
       (_, 0, _, _, OP_GENERATED, _, _, _, _, _, _, _) : drop(REASON_UNKNOWN_JOB);
       (_, _, _, _, PASS_REFUSED, _, _, _, _, _, _, _) : drop(REASON_NACK_EMPTY);
+      // repairs: a result is sent again if it is here, a sum if it is complete and the result is not here
+      (_, _, _, _, PASS_REPAIR, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
+      (_, _, _, _, PASS_REPAIR, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
+      (_, _, _, _, PASS_REPAIR_HIGH, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : to_sender(SEND_DOWN_REPAIR);
+      (_, _, _, _, PASS_REPAIR_HIGH, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : to_sender(SEND_UP_REPAIR);
+      (_, _, _, _, PASS_REPAIR, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
+      (_, _, _, _, PASS_REPAIR_HIGH, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
+      // what is not for us, and what is refused
       (0, _, _, _, _, _, _, _, _, _, _, _) : route();
       (1, _, _, _, OP_MALFORMED, _, _, _, _, _, _, _) : refuse();
       (1, _, DISAGREES_LENGTH, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_UDP_LENGTH);
@@ -133,13 +141,6 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
       (1, 1, 0, 0, PASS_FINISH_AGAIN, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
       (1, 1, 0, 0, PASS_FINISH_AGAIN, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP_AGAIN);
       (1, 1, 0, 0, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN);
-      // repairs: a result is sent again if it is here, a sum if it is complete and the result is not here
-      (1, 1, 0, 0, PASS_REPAIR, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
-      (1, 1, 0, 0, PASS_REPAIR, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
-      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : to_sender(SEND_DOWN_REPAIR);
-      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : to_sender(SEND_UP_REPAIR);
-      (1, 1, 0, 0, PASS_REPAIR, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
-      (1, 1, 0, 0, PASS_REPAIR_HIGH, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
       (1, 1, 0, 0, _, _, _, _, _, _, _, _) : drop(REASON_STALE);
     }
     size = 64;

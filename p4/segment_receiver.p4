@@ -36,7 +36,7 @@ control SegmentReceiver(in header_t hdr, inout ingress_metadata_t ig_md) {
   table segment {
     key = {
       GATE_KEY
-      ig_md.op : exact;
+      ig_md.op : ternary;
     }
     actions = {
       watch;

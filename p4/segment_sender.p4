@@ -18,7 +18,7 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
   })
   ACCESS(tx_seq, bit<32>, NEIGHBOR_INDEX_WIDTH, 8, reach, {
     result = 0;
-    if ((int<32>)(value - eg_md.first) > 0 && (int<32>)(value - eg_md.first) <= NACK_REACH) {
+    if ((int<32>)(value - eg_md.end) >= 0 && (int<32>)(value - eg_md.first) <= NACK_REACH) {
       result = 1;
     }
   })
@@ -149,7 +149,10 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     hdr.l3dml.slot = eg_md.slot | eg_md.slot_base;
   }
 
-  // first + 1 in two halves: the 32-bit containers belong to the lanes.
+  // 16-bit arithmetic, since the 32-bit containers belong to the lanes: how many are missing, and first + 1 in halves.
+  action measure() {
+    eg_md.span = eg_md.end[15:0] - eg_md.first[15:0];
+  }
   action step_low() {
     eg_md.rest_low = eg_md.first[15:0] + 1;
     eg_md.rest_high = eg_md.first[31:16];
@@ -157,6 +160,10 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
   action step_high() {
     eg_md.rest_low = 0;
     eg_md.rest_high = eg_md.first[31:16] + 1;
+  }
+  // The repair pass sends to the same neighbour and shard.
+  action keep_shard() {
+    hdr.udp.dst_port = eg_md.shard + UDP_PORT;
   }
   action set_seq() {
     hdr.l3dml.seq = eg_md.seq;
@@ -183,14 +190,16 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     mask_slot();
     set_slot();
     if (eg_md.pass == LOOK_UP) {
+      keep_shard();
       if (eg_md.first[15:0] == 0xffff) {
         step_high();
       } else {
         step_low();
       }
-      if (eg_md.in_reach == 1 && eg_md.first != eg_md.end) {
+      measure();
+      if (eg_md.in_reach == 1 && eg_md.span[15:8] == 0 && eg_md.span != 0) {
         repair();
-        if (eg_md.rest_low != eg_md.end[15:0] || eg_md.rest_high != eg_md.end[31:16]) {
+        if (eg_md.span != 1) {
           look_up_rest();
         }
       } else {

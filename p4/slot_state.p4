@@ -45,7 +45,7 @@ control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
   table stamps {
     key = {
       GATE_KEY
-      ig_md.op : exact;
+      ig_md.op : ternary;
     }
     actions = {
       start_entry;
@@ -60,8 +60,8 @@ control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
       (GATE_OPEN, PASS_FINISH) : compare_entry();
       (GATE_OPEN, PASS_FINISH_AGAIN) : compare_entry();
       (GATE_OPEN, PASS_ANSWER) : compare_entry();
-      (GATE_OPEN, PASS_REPAIR) : compare_entry();
-      (GATE_OPEN, PASS_REPAIR_HIGH) : compare_entry();
+      (GATE_ANY, PASS_REPAIR) : compare_entry();
+      (GATE_ANY, PASS_REPAIR_HIGH) : compare_entry();
     }
     size = 8;
   }

@@ -132,18 +132,15 @@ const bit<8> REASON_POLICED = 8w35;
 const bit<8> REASON_UNSUPPORTED_ETHERTYPE = 8w36;
 #define DROP_REASONS 64
 
-// The four bits that say whether a packet may touch state, as a table key and as the value that lets it.
-#define GATE_KEY           \
-  ig_md.ours : exact;      \
-  ig_md.admitted : exact;  \
-  ig_md.disagrees : exact; \
-  ig_md.steered : exact;
-#define GATE_KEY_TERNARY     \
+// What says whether a packet may touch state, as a table key and as values: open for what was admitted in this pass; a
+// repair pass was admitted as the NACK that it came from, and is addressed to its receiver by now.
+#define GATE_KEY             \
   ig_md.ours : ternary;      \
   ig_md.admitted : ternary;  \
   ig_md.disagrees : ternary; \
   ig_md.steered : ternary;
 #define GATE_OPEN 1, 1, 0, 0
+#define GATE_ANY _, _, _, _
 
 // The index of all registers per slot: the controller hands out slots below SLOTS.
 #define SLOT hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]
@@ -207,6 +204,7 @@ struct egress_metadata_t {
   bit<16> ring_mask;
   bit<16> ring_index;
   bit<8> in_reach;
+  bit<16> span;          // how many are missing
   bit<16> rest_low;      // first + 1, halves
   bit<16> rest_high;
   bit<8> mirror_pass;

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 P4 = Path(__file__).resolve().parent.parent
-TOKEN = re.compile(r'"[^"]*"|\d+[ws](?:0x[0-9a-fA-F]+|\d+)|0x[0-9a-fA-F]+|[A-Za-z_]\w*|\d+|&&&|<<|>>|==|!=|<=|>=|\+\+|\.\.|\S')
+TOKEN = re.compile(r'"[^"]*"|\d+[ws](?:0x[0-9a-fA-F]+|\d+)|0x[0-9a-fA-F]+|[A-Za-z_]\w*|\d+|&&&|&&|\|\||<<|>>|==|!=|<=|>=|\+\+|\.\.|\S')
 
 
 class SourceError(Exception):

@@ -31,6 +31,7 @@ parser SwitchParser(packet_in packet, out header_t hdr, inout metadata_t meta,
   state recirculated {
     packet.extract(hdr.bridge);
     meta.ig_md.port = hdr.bridge.port;
+    meta.ig_md.neighbor = hdr.bridge.neighbor;
     transition select(hdr.bridge.pass) {
       PASS_REPAIR: repair;
       PASS_REFUSED: repair;
