@@ -6,6 +6,8 @@
 namespace l3dml::host {
 
 struct WorkerStats {
+  void add(const WorkerStats& other);  // counters are summed, times are those of the slowest
+
   // sent
   uint64_t ups = 0;            // UPs, all of them
   uint64_t empty_ups = 0;      // of these without lanes
