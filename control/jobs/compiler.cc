@@ -18,6 +18,9 @@ class StripeCompiler {
     DeviceEntries out;
     out.entries = admission_entries(admission(index));
     out.entries.push_back(job_entry(given));
+    for (size_t c = 0; c < node.children.size(); ++c)
+      out.entries.push_back(summed_here(address_of(node.site, static_cast<uint16_t>(c))));
+    if (node.parent >= 0) out.entries.push_back(summed_here(address_of(node.site, kChildParent)));
     MulticastGroup group{given.mgid, {}};
     for (size_t c = 0; c < node.children.size(); ++c) {
       const SiteId child_site = site_of(node.children[c]);
@@ -91,6 +94,13 @@ class StripeCompiler {
                             static_cast<uint32_t>(kChildSwitch) << 16, -1, given.parent_neighbor});
     }
     return spec;
+  }
+
+  // An aggregation address that this switch takes for itself.
+  static Entry summed_here(const Ipv6& address) {
+    return {
+        {"pipe.Ingress.forwarder.host6", {{"hdr.ipv6.dst_addr", MatchKind::exact, bytes_of(address), {}, 0}}},
+        {"Ingress.forwarder.aggregate", {}}};
   }
 
   Entry job_entry(const AggregatorPlan& given) const {

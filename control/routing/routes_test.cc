@@ -20,12 +20,12 @@ TEST(BaselineRoutes, delivers_locally_forwards_by_site_and_aggregates_at_home) {
   EXPECT_TRUE(has(a,
                   "host6 dst=0xfd4c33444d4c01010000000000000001 -> Ingress.forwarder.forward(port=0x0002, "
                   "dmac=0x024c33010101)"));
-  EXPECT_TRUE(has(a, "prefix6 dst=0xfd4c33444d4c01010100000000000000/72 -> Ingress.forwarder.aggregate()"));
+  EXPECT_TRUE(has(a, "prefix6 dst=0xfd4c33444d4c01010100000000000000/72 -> Ingress.forwarder.punt()"));
   EXPECT_TRUE(has(a,
                   "prefix6 dst=0xfd4c33444d4c01030000000000000000/64 -> "
                   "Ingress.forwarder.forward(port=0x0001, dmac=0x024c33000102)"));
   EXPECT_TRUE(has(c, "prefix4 dst=0x0a010100/24"));
-  EXPECT_FALSE(has(c, "aggregate()"));
+  EXPECT_FALSE(has(c, "/72"));
 }
 
 TEST(BaselineRoutes, leaves_out_what_cannot_be_reached) {

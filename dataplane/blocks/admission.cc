@@ -46,7 +46,9 @@ absl::Status read_admit(const tna::Entry& entry, Admit* admit) {
   if (admit->children == 0 || admit->children > base::kMaxChildren)
     return absl::InvalidArgumentError(
         absl::StrCat("admit: ", admit->children, " children, 1 to 31 are possible"));
-  if (admit->mask & kDoneBit) return absl::InvalidArgumentError("admit: bit 31 of mask is not a child's");
+  if ((admit->mask & kDoneBit) && admit->mask != kDoneBit)
+    return absl::InvalidArgumentError(
+        "admit: bit 31 of mask is not a child's; it stands alone for the parent");
   return absl::OkStatus();
 }
 
@@ -79,8 +81,6 @@ void Admission::apply(Context& ctx, const Key& key) const {
     ctx.reason = admit.reject;
   } else {
     ctx.admit = &admit;
-    ctx.job = job(admit.job_index);
-    if (!ctx.job) ctx.reason = DropReason::unknown_job;
   }
   if (ctx.trace) [[unlikely]]
     ctx.trace->line(
@@ -90,44 +90,6 @@ void Admission::apply(Context& ctx, const Key& key) const {
                            ", reject: ", std::string(base::drop_reason_name(ctx.reason)))
             : absl::StrCat("hit, child mask ", absl::Hex(admit.mask), ", ", admit.children, " children, ",
                            admit.role == Role::root ? "root" : "inner", ", neighbor ", admit.neighbor));
-}
-
-absl::Status Admission::JobTwin::check(const tna::Entry& entry) const {
-  if (entry.action.empty() || entry.action == "NoAction") return absl::OkStatus();
-  if (entry.action != "Ingress.job.set_job" || entry.params.size() != 4)
-    return absl::InvalidArgumentError(absl::StrCat("job has no action ", entry.action));
-  const uint64_t lanes = to_uint(entry.params[0]);
-  if (lanes == 0 || lanes > base::kMaxLanes || lanes % base::kLanesGranularity != 0)
-    return absl::InvalidArgumentError(
-        absl::StrCat("set_job: ", lanes, " lanes; a multiple of 64 up to 320 is possible"));
-  const uint64_t ring = to_uint(entry.params[3]) + 1;
-  if ((ring & (ring - 1)) != 0)
-    return absl::InvalidArgumentError("set_job: ring_mask is a power of two minus one");
-  if (to_uint(entry.params[2]) & (ring - 1))
-    return absl::InvalidArgumentError("set_job: slot_base is not aligned to the ring");
-  return absl::OkStatus();
-}
-
-void Admission::JobTwin::insert(tna::Handle handle, const tna::Entry& entry) {
-  const auto index = static_cast<uint16_t>(to_uint(entry.key[0].value));
-  if (index >= owner_->jobs_.size()) owner_->jobs_.resize(index + 1u);
-  indices_[handle] = index;
-  modify(handle, entry);
-}
-
-void Admission::JobTwin::modify(tna::Handle handle, const tna::Entry& entry) {
-  Job& job = owner_->jobs_[indices_[handle]];
-  job = {};
-  if (entry.params.size() != 4) return;
-  job.lanes = static_cast<uint16_t>(to_uint(entry.params[0]));
-  job.shard_shift = static_cast<uint8_t>(to_uint(entry.params[1]));
-  job.slot_base = static_cast<uint32_t>(to_uint(entry.params[2]));
-  job.ring_mask = static_cast<uint32_t>(to_uint(entry.params[3]));
-}
-
-void Admission::JobTwin::remove(tna::Handle handle) {
-  owner_->jobs_[indices_[handle]] = {};
-  indices_.erase(handle);
 }
 
 }  // namespace l3dml::blocks

@@ -109,7 +109,7 @@ class DeviceImpl final : public Device {
 tna::TableTwin* DeviceImpl::table(std::string_view name) {
   constexpr std::string_view kForwarder = "pipe.Ingress.forwarder.";
   if (name == "pipe.Ingress.admission.admission") return program_.admission.admission_table();
-  if (name == "pipe.Ingress.job.job") return program_.admission.job_table();
+  if (name == "pipe.Ingress.job.job") return &program_.job;
   if (name == "pipe.Egress.replica.replica") return &program_.replica;
   if (name.substr(0, kForwarder.size()) == kForwarder)
     return program_.forwarder.table(name.substr(kForwarder.size()));

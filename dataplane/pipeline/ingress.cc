@@ -35,6 +35,7 @@ void Ingress::look_up(Context& ctx, blocks::Admission::Key* key) const {
 
 void Ingress::admit(Context& ctx, const blocks::Admission::Key& key) const {
   program_.admission.apply(ctx, key);
+  if (ctx.reason == DropReason::none) program_.job.apply(ctx);
   if (ctx.reason != DropReason::none) return;
   check_lanes(ctx);
   if (ctx.reason != DropReason::none) return;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "dataplane/wire/address.h"
+
 namespace l3dml::pipeline {
 namespace {
 
@@ -84,7 +86,10 @@ bool PipeImpl::classify(Context& ctx, blocks::Admission::Key* key) {
     return false;
   }
   const Route route = program_.forwarder.lookup6(ctx.head->ipv6.dst_addr);
-  if (route.kind != Route::Kind::aggregate) {
+  // What was sent to an aggregation address of no job here is refused with its reason, not answered.
+  const bool no_job = route.kind == Route::Kind::punt &&
+                      ctx.head->ipv6.dst_addr[8] == static_cast<uint8_t>(wire::Function::aggregate);
+  if (route.kind != Route::Kind::aggregate && !no_job) {
     forward6(ctx, route);
     return false;
   }
@@ -114,7 +119,7 @@ void PipeImpl::forward6(Context& ctx, const Route& route) {
   DropReason reason = DropReason::none;
   if (LocalStack::is_neighbor_discovery(*ctx.head, packet->size)) {
     reason = local_stack_.neighbor_discovery(packet, ctx.now_ns, *out_);
-  } else if (route.kind == Route::Kind::local) {
+  } else if (route.kind == Route::Kind::punt) {
     reason = local_stack_.local6(packet, ctx.now_ns, *out_);
   } else if (route.kind == Route::Kind::none) {
     reason = local_stack_.error6(packet, kUnreachable6, 0, DropReason::no_route, ctx.now_ns, *out_);
@@ -139,7 +144,7 @@ void PipeImpl::forward4(Context& ctx) {
   std::memcpy(&dst, ip + 16, 4);
   const Route route = program_.forwarder.lookup4(dst.load());
   DropReason reason = DropReason::none;
-  if (route.kind == Route::Kind::local) {
+  if (route.kind == Route::Kind::punt) {
     reason = local_stack_.local4(packet, ctx.now_ns, *out_);
   } else if (route.kind != Route::Kind::forward) {
     reason = local_stack_.error4(packet, kUnreachable4, 0, DropReason::no_route, ctx.now_ns, *out_);
@@ -221,7 +226,7 @@ uint32_t PipeImpl::parent_segment(const Context& ctx) const {
 
 void PipeImpl::answer_down(Context& ctx) {
   Outgoing fields = from_entry(ctx, Type::down, *ctx.entry, ctx.number);
-  if (ctx.congested()) fields.flags = wire::kFlagEce;
+  fields.tag = ctx.head->l3dml.tag.load();
   egress_.send(ctx.packet, ctx.job->lanes * 4u, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment,
                ctx.packet->port, fields, ctx.now_ns);
 }
@@ -277,7 +282,7 @@ void PipeImpl::answer_probe(Context& ctx) {
   }
   Outgoing fields;
   fields.type = Type::probe;
-  fields.flags = static_cast<uint8_t>(wire::kFlagDown | (ctx.congested() ? wire::kFlagEce : 0));
+  fields.flags = wire::kFlagDown;
   fields.job = ctx.head->l3dml.job.load();
   fields.epoch = ctx.head->l3dml.epoch;
   fields.tag = ctx.head->l3dml.tag.load();

@@ -6,6 +6,7 @@
 #include "dataplane/base/limits.h"
 #include "dataplane/blocks/admission.h"
 #include "dataplane/blocks/forwarder.h"
+#include "dataplane/blocks/job.h"
 #include "dataplane/blocks/replica.h"
 #include "dataplane/pipeline/device.h"
 #include "dataplane/tna/multicast.h"
@@ -24,6 +25,7 @@ struct Program {
   DeviceConfig config;
   blocks::Admission admission;
   blocks::Forwarder forwarder;
+  blocks::JobTable job;
   blocks::ReplicaTable replica;
   tna::Multicast multicast;
   std::array<PortState, base::kPortsPerPipe * 4> ports{};

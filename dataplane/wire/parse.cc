@@ -90,18 +90,20 @@ Parsed parse(const base::Packet& packet) {
 
 base::DropReason validate(const L3dmlHeader& header) {
   if (header.version() != kVersion) return DropReason::unknown_version;
-  uint8_t allowed = kFlagEce;
+  uint8_t allowed = 0;
   switch (header.type()) {
     case Type::up:
-      allowed |= kFlagRetx;
+      allowed = kFlagRetx | kFlagEce;
       break;
     case Type::down:
+      allowed = kFlagEce;
       break;
     case Type::nack:
     case Type::sync:
-    case Type::probe:
-      allowed |= kFlagDown;
+      allowed = kFlagDown;
       break;
+    case Type::probe:
+      break;  // its answer, with DOWN, goes to workers only
     case Type::recirculated:
       return DropReason::recirculated_type;
     default:

@@ -92,8 +92,14 @@ class Rig {
     f.kind = tna::MatchKind::lpm, f.prefix_length = 72;
     f.value = bytes(wire::to_address({kPrefix, kOwnLocator, wire::Function::aggregate, 0, 0, 0, 0}));
     entry.key = {f};
-    entry.action = "Ingress.forwarder.aggregate";
+    entry.action = "Ingress.forwarder.punt";
     insert("pipe.Ingress.forwarder.prefix6", entry);
+  }
+  void aggregate_here(uint16_t job, uint16_t child) {
+    tna::Entry entry;
+    entry.key = {exact(bytes(wire::aggregation_address(kPrefix, kOwnLocator, 0, job, child)))};
+    entry.action = "Ingress.forwarder.aggregate";
+    insert("pipe.Ingress.forwarder.host6", entry);
   }
   static wire::Ipv6Address child_address(uint16_t child) {
     return wire::host_address(kPrefix, kOwnLocator, 100u + child);
@@ -107,6 +113,8 @@ class Rig {
     constants.action = "Ingress.job.set_job";
     constants.params = {u(j.lanes, 16), u(0, 8), u(j.slot_base, 32), u(j.ring - 1, 32)};
     insert("pipe.Ingress.job.job", constants);
+    for (unsigned child = 0; child < j.children; ++child) aggregate_here(job, static_cast<uint16_t>(child));
+    if (j.inner) aggregate_here(job, wire::kChildParent);
     const uint16_t first_neighbor = static_cast<uint16_t>(job_index * 32);
     const auto neighbor = [&](unsigned child) { return static_cast<uint16_t>(first_neighbor + 1 + child); };
     std::vector<tna::ReplicationTwin::Node> nodes;
