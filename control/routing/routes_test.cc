@@ -18,13 +18,13 @@ TEST(BaselineRoutes, delivers_locally_forwards_by_site_and_aggregates_at_home) {
     return false;
   };
   EXPECT_TRUE(has(a,
-                  "host6 dst=0xfd4c33444d4c01010000000000000001 -> Ingress.forwarder.forward(port=0x0002, "
+                  "host6 hdr.ipv6.dst_addr=0xfd4c33444d4c01010000000000000001 -> Ingress.forwarder.forward(port=0x0002, "
                   "dmac=0x024c33010101)"));
-  EXPECT_TRUE(has(a, "prefix6 dst=0xfd4c33444d4c01010100000000000000/72 -> Ingress.forwarder.punt()"));
+  EXPECT_TRUE(has(a, "prefix6 hdr.ipv6.dst_addr=0xfd4c33444d4c01010100000000000000/72 -> Ingress.forwarder.punt()"));
   EXPECT_TRUE(has(a,
-                  "prefix6 dst=0xfd4c33444d4c01030000000000000000/64 -> "
+                  "prefix6 hdr.ipv6.dst_addr=0xfd4c33444d4c01030000000000000000/64 -> "
                   "Ingress.forwarder.forward(port=0x0001, dmac=0x024c33000102)"));
-  EXPECT_TRUE(has(c, "prefix4 dst=0x0a010100/24"));
+  EXPECT_TRUE(has(c, "prefix4 hdr.ipv4.dst_addr=0x0a010100/24"));
   EXPECT_FALSE(has(c, "/72"));
 }
 
