@@ -177,7 +177,7 @@ class Bindings(unittest.TestCase):
         self.assertEqual(self.keys("pipe.Ingress.admission.admission"), twin)
 
     def test_admission_parameters_agree(self):
-        source = cpp("dataplane/blocks/admission.cc")
+        source = cpp("dataplane/blocks/admission.cc") + cpp("dataplane/blocks/job.cc")
         for table, action, pattern in (
                 ("pipe.Ingress.admission.admission", "Ingress.admission.admit", r"admit->(\w+) = .*entry\.params\[(\d)\]"),
                 ("pipe.Ingress.job.job", "Ingress.job.set_job", r"job\.(\w+) = .*entry\.params\[(\d)\]")):

@@ -1,5 +1,5 @@
 // The constants of a job at this switch, by the index that admission gave. Tofino carries 64 lanes whatever `lanes` says;
-// the ring leads a NACKed number back to its slot. Twin: the job table of dataplane/blocks/admission.h.
+// the ring leads a NACKed number back to its slot. Twin: dataplane/blocks/job.h.
 #ifndef L3DML_JOB_P4_
 #define L3DML_JOB_P4_
 

@@ -14,19 +14,19 @@ Match prefix(Bytes dst, int length) { return {"dst", MatchKind::lpm, std::move(d
 EntryData forward(uint16_t port, const Mac& dmac) {
   return {"Ingress.forwarder.forward", {{"port", be(port, 9)}, {"dmac", bytes_of(dmac)}}};
 }
-const EntryData kPunt{"Ingress.forwarder.punt", {}};  // to the switch's own processor
+const EntryData kLocal{"Ingress.forwarder.local", {}};  // to the switch's own processor
 
 DeviceEntries own(const Topology& topology, SiteId id) {
   const Site& site = topology.sites()[id];
   DeviceEntries out;
-  out.entries.push_back(entry("pipe.Ingress.forwarder.host6", exact(bytes_of(gateway_address6())), kPunt));
+  out.entries.push_back(entry("pipe.Ingress.forwarder.local6", exact(bytes_of(gateway_address6())), kLocal));
   out.entries.push_back(
-      entry("pipe.Ingress.forwarder.host4", exact(be(gateway_address4(site.locator), 32)), kPunt));
+      entry("pipe.Ingress.forwarder.local4", exact(be(gateway_address4(site.locator), 32)), kLocal));
   // Addresses of jobs that live here are exact entries; what is left of the /72 has no job.
   if (site.aggregates)
     out.entries.push_back(
         entry("pipe.Ingress.forwarder.prefix6",
-              prefix(bytes_of(function_prefix(site.prefix, site.locator, Function::aggregate)), 72), kPunt));
+              prefix(bytes_of(function_prefix(site.prefix, site.locator, Function::aggregate)), 72), kLocal));
   for (size_t h = 0; h < topology.hosts().size(); ++h) {
     const Host& host = topology.hosts()[h];
     if (host.site != id) continue;

@@ -17,10 +17,12 @@ TEST(BaselineRoutes, delivers_locally_forwards_by_site_and_aggregates_at_home) {
       if (text(e).find(line) != std::string::npos) return true;
     return false;
   };
-  EXPECT_TRUE(has(a,
-                  "host6 hdr.ipv6.dst_addr=0xfd4c33444d4c01010000000000000001 -> Ingress.forwarder.forward(port=0x0002, "
-                  "dmac=0x024c33010101)"));
-  EXPECT_TRUE(has(a, "prefix6 hdr.ipv6.dst_addr=0xfd4c33444d4c01010100000000000000/72 -> Ingress.forwarder.punt()"));
+  EXPECT_TRUE(has(
+      a,
+      "host6 hdr.ipv6.dst_addr=0xfd4c33444d4c01010000000000000001 -> Ingress.forwarder.forward(port=0x0002, "
+      "dmac=0x024c33010101)"));
+  EXPECT_TRUE(
+      has(a, "prefix6 hdr.ipv6.dst_addr=0xfd4c33444d4c01010100000000000000/72 -> Ingress.forwarder.local()"));
   EXPECT_TRUE(has(a,
                   "prefix6 hdr.ipv6.dst_addr=0xfd4c33444d4c01030000000000000000/64 -> "
                   "Ingress.forwarder.forward(port=0x0001, dmac=0x024c33000102)"));
@@ -33,8 +35,7 @@ TEST(BaselineRoutes, leaves_out_what_cannot_be_reached) {
   const SiteId a = *t.add_site("a");
   ASSERT_TRUE(t.add_site("b").ok());
   const auto devices = baseline_routes(t);
-  for (const Entry& e : devices[a].entries)
-    EXPECT_EQ(text(e).find("/64"), std::string::npos) << text(e);
+  for (const Entry& e : devices[a].entries) EXPECT_EQ(text(e).find("/64"), std::string::npos) << text(e);
 }
 
 }  // namespace

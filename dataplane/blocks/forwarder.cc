@@ -21,9 +21,9 @@ absl::Status read_route(const tna::Entry& entry, Route* route) {
     std::memcpy(route->dmac.data(), entry.params[1].data(), 6);
   } else if (name == "aggregate") {
     route->kind = Route::Kind::aggregate;
-  } else if (name == "punt") {
-    route->kind = Route::Kind::punt;
-  } else if (!name.empty() && name != "NoAction" && name != "no_route") {
+  } else if (name == "local") {
+    route->kind = Route::Kind::local;
+  } else if (!name.empty() && name != "NoAction" && name != "drop") {
     return absl::InvalidArgumentError(absl::StrCat("forwarder has no action ", entry.action));
   }
   return absl::OkStatus();
@@ -42,9 +42,11 @@ const Route* find(const Twin& twin, const typename Twin::Table::Key& key) {
 }  // namespace
 
 Forwarder::Forwarder()
-    : host6_(kAddress6, read_route, [this] { collect_own(); }),
+    : local6_(kAddress6, read_route, [this] { collect_own(); }),
+      host6_(kAddress6, read_route),
       prefix6_(kAddress6, read_route),
-      host4_(kAddress4, read_route, [this] { collect_own(); }),
+      local4_(kAddress4, read_route, [this] { collect_own(); }),
+      host4_(kAddress4, read_route),
       prefix4_(kAddress4, read_route) {}
 
 Route Forwarder::lookup6(const wire::Ipv6Address& dst) const {
@@ -54,7 +56,7 @@ Route Forwarder::lookup6(const wire::Ipv6Address& dst) const {
   key.words[0] = half.load();
   std::memcpy(&half, dst.data() + 8, 8);
   key.words[1] = half.load();
-  for (const Twin6* twin : {&host6_, &prefix6_})
+  for (const Twin6* twin : {&local6_, &host6_, &prefix6_})
     if (const Route* route = find(*twin, key)) return *route;
   return prefix6_.default_action();
 }
@@ -62,14 +64,16 @@ Route Forwarder::lookup6(const wire::Ipv6Address& dst) const {
 Route Forwarder::lookup4(uint32_t dst) const {
   Twin4::Table::Key key;
   key.words[0] = dst;
-  for (const Twin4* twin : {&host4_, &prefix4_})
+  for (const Twin4* twin : {&local4_, &host4_, &prefix4_})
     if (const Route* route = find(*twin, key)) return *route;
   return prefix4_.default_action();
 }
 
 tna::TableTwin* Forwarder::table(std::string_view name) {
+  if (name == "local6") return &local6_;
   if (name == "host6") return &host6_;
   if (name == "prefix6") return &prefix6_;
+  if (name == "local4") return &local4_;
   if (name == "host4") return &host4_;
   if (name == "prefix4") return &prefix4_;
   return nullptr;
@@ -77,17 +81,14 @@ tna::TableTwin* Forwarder::table(std::string_view name) {
 
 void Forwarder::collect_own() {
   own6_.clear(), own4_.clear();
-  host6_.table().for_each([this](const auto& row) {
-    if (row.action.kind != Route::Kind::punt) return;
+  local6_.table().for_each([this](const auto& row) {
     wire::Ipv6Address address;
     for (int i = 0; i < 16; ++i)
       address[i] = static_cast<uint8_t>(row.key.words[i / 8] >> (56 - 8 * (i % 8)));
     own6_.emplace_back(row.handle, address);
   });
-  host4_.table().for_each([this](const auto& row) {
-    if (row.action.kind == Route::Kind::punt)
-      own4_.emplace_back(row.handle, static_cast<uint32_t>(row.key.words[0]));
-  });
+  local4_.table().for_each(
+      [this](const auto& row) { own4_.emplace_back(row.handle, static_cast<uint32_t>(row.key.words[0])); });
   std::sort(own6_.begin(), own6_.end());
   std::sort(own4_.begin(), own4_.end());
 }

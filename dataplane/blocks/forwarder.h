@@ -1,6 +1,6 @@
 // Where a packet goes that is not (or not here) a gradient: p4/forwarder.p4. Host routes win over the longest
 // prefix; action aggregate() says that the destination is an aggregation address of a job that lives here,
-// punt() that the switch's own processor shall see it (gateway addresses; pipeline/local_stack answers).
+// local() that the switch's own processor shall see it (gateway addresses; pipeline/local_stack answers).
 #pragma once
 
 #include "dataplane/tna/table_twin.h"
@@ -9,7 +9,7 @@
 namespace l3dml::blocks {
 
 struct Route {
-  enum class Kind : uint8_t { none, forward, aggregate, punt } kind = Kind::none;
+  enum class Kind : uint8_t { none, forward, aggregate, local } kind = Kind::none;
   uint16_t port = 0;
   wire::MacAddress dmac{};  // all zero: the destination itself is the next hop, resolve it
 };
@@ -21,9 +21,9 @@ class Forwarder {
   Route lookup6(const wire::Ipv6Address& dst) const;
   Route lookup4(uint32_t dst) const;
 
-  // By the last part of the BfRuntime name (host6, prefix6, host4, prefix4); null if unknown.
+  // By the last part of the BfRuntime name (local6, host6, prefix6, local4, host4, prefix4); null if unknown.
   tna::TableTwin* table(std::string_view name);
-  // The switch's own addresses: host entries with action punt(), in the order of their handles.
+  // The switch's own addresses: entries of local6 and local4, in the order of their handles.
   const wire::Ipv6Address* own_address6() const { return own6_.empty() ? nullptr : &own6_.front().second; }
   const uint32_t* own_address4() const { return own4_.empty() ? nullptr : &own4_.front().second; }
 
@@ -32,8 +32,8 @@ class Forwarder {
   using Twin4 = tna::MatchTableTwin<1, Route>;
   void collect_own();
 
-  Twin6 host6_, prefix6_;
-  Twin4 host4_, prefix4_;
+  Twin6 local6_, host6_, prefix6_;
+  Twin4 local4_, host4_, prefix4_;
   std::vector<std::pair<tna::Handle, wire::Ipv6Address>> own6_;
   std::vector<std::pair<tna::Handle, uint32_t>> own4_;
 };

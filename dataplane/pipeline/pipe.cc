@@ -87,7 +87,7 @@ bool PipeImpl::classify(Context& ctx, blocks::Admission::Key* key) {
   }
   const Route route = program_.forwarder.lookup6(ctx.head->ipv6.dst_addr);
   // What was sent to an aggregation address of no job here is refused with its reason, not answered.
-  const bool no_job = route.kind == Route::Kind::punt &&
+  const bool no_job = route.kind == Route::Kind::local &&
                       ctx.head->ipv6.dst_addr[8] == static_cast<uint8_t>(wire::Function::aggregate);
   if (route.kind != Route::Kind::aggregate && !no_job) {
     forward6(ctx, route);
@@ -119,7 +119,7 @@ void PipeImpl::forward6(Context& ctx, const Route& route) {
   DropReason reason = DropReason::none;
   if (LocalStack::is_neighbor_discovery(*ctx.head, packet->size)) {
     reason = local_stack_.neighbor_discovery(packet, ctx.now_ns, *out_);
-  } else if (route.kind == Route::Kind::punt) {
+  } else if (route.kind == Route::Kind::local) {
     reason = local_stack_.local6(packet, ctx.now_ns, *out_);
   } else if (route.kind == Route::Kind::none) {
     reason = local_stack_.error6(packet, kUnreachable6, 0, DropReason::no_route, ctx.now_ns, *out_);
@@ -144,7 +144,7 @@ void PipeImpl::forward4(Context& ctx) {
   std::memcpy(&dst, ip + 16, 4);
   const Route route = program_.forwarder.lookup4(dst.load());
   DropReason reason = DropReason::none;
-  if (route.kind == Route::Kind::punt) {
+  if (route.kind == Route::Kind::local) {
     reason = local_stack_.local4(packet, ctx.now_ns, *out_);
   } else if (route.kind != Route::Kind::forward) {
     reason = local_stack_.error4(packet, kUnreachable4, 0, DropReason::no_route, ctx.now_ns, *out_);

@@ -92,7 +92,7 @@ class Rig {
     f.kind = tna::MatchKind::lpm, f.prefix_length = 72;
     f.value = bytes(wire::to_address({kPrefix, kOwnLocator, wire::Function::aggregate, 0, 0, 0, 0}));
     entry.key = {f};
-    entry.action = "Ingress.forwarder.punt";
+    entry.action = "Ingress.forwarder.local";
     insert("pipe.Ingress.forwarder.prefix6", entry);
   }
   void aggregate_here(uint16_t job, uint16_t child) {
