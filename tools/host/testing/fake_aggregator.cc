@@ -98,15 +98,16 @@ void FakeAggregator::up(const Datagram& packet) {
   if (packet.lane_count() != 0 && packet.lane_count() != stripe_.lanes)
     complaints.push_back(fmt::format("{} lanes in number {}", packet.lane_count(), number));
   // A resend says what the first one said, but for RETX and seq.
-  std::vector<uint8_t> fixed = packet.bytes;
+  std::string fixed(packet.bytes.begin(), packet.bytes.end());
   fixed[1] = 0;
-  std::memset(&fixed[20], 0, 4);
-  const auto [first, fresh] = first_ups_.emplace(std::pair{child, number}, fixed);
-  if (!fresh && first->second != fixed)
+  fixed.replace(20, 4, 4, '\0');
+  const size_t digest = std::hash<std::string>()(fixed);
+  const auto [said, fresh] = said_.try_emplace({child, number}, Said{h.seq.load(), digest});
+  if (said->second.digest != digest)
     complaints.push_back(fmt::format("number {} of child {} changed when sent again", number, child));
-  const auto [least_seq, only] = first_seqs_.emplace(std::pair{child, number}, h.seq.load());
-  if (!only && serial_newer(h.seq.load(), least_seq->second) && !(h.flags & wire::kFlagRetx))
+  if (serial_newer(h.seq.load(), said->second.least_seq) && !(h.flags & wire::kFlagRetx))
     complaints.push_back(fmt::format("number {} of child {} sent again without RETX", number, child));
+  said_.erase({child, number - 4 * stripe_.window});  // long over
 
   answer_hole(child, packet.shard, h.seq.load(), h.seq.load() + 1);
   Entry& entry = this->entry(slot, packet.shard);

@@ -73,9 +73,11 @@ class FakeAggregator {
   Send send_;
   std::map<uint32_t, Entry> ring_;  // by absolute slot and shard
   std::map<std::pair<unsigned, unsigned>, Segment> segments_;
-  std::map<std::pair<unsigned, uint32_t>, uint32_t> first_seqs_;  // the earliest packet seen of it
-  std::map<std::pair<unsigned, uint32_t>, std::vector<uint8_t>>
-      first_ups_;  // (child, number): must never change
+  struct Said {
+    uint32_t least_seq;
+    size_t digest;  // of the packet but for RETX and seq: must never change
+  };
+  std::map<std::pair<unsigned, uint32_t>, Said> said_;  // by child and number
 };
 
 }  // namespace l3dml::host::testing

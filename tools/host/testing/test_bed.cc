@@ -3,16 +3,23 @@
 #include <algorithm>
 
 #include "dataplane/wire/address.h"
+#include "fmt/format.h"
 
 namespace l3dml::host::testing {
 
 constexpr int64_t kSyncGapNs = 200'000;
 constexpr uint64_t kPrefix = 0xfd0000000000;
 
+std::string describe(const BedOptions& o) {
+  return fmt::format(
+      "world {} window {} look_ahead {} shards {} lanes {} loss {} duplication {} jitter {} ns seed {}",
+      o.world, o.window, o.look_ahead, o.shards, o.lanes, o.loss, o.duplication, o.jitter_ns, o.seed);
+}
+
 StripeConfig make_stripe(const BedOptions& o, unsigned child) {
   StripeConfig s;
   s.job = 5;
-  s.epoch = 1;
+  s.epoch = o.epoch;
   s.child = static_cast<uint8_t>(child);
   s.lanes = o.lanes;
   s.window = o.window;
@@ -61,14 +68,16 @@ TestBed::TestBed(const BedOptions& options)
 
 void TestBed::new_epoch(const BedOptions& options) {
   options_ = options;
-  aggregator_ = std::make_unique<FakeAggregator>(make_stripe(options, 0), options.world,
-                                                 [this](unsigned child, Datagram p) {
-                                                   if (p.header().type() == wire::Type::down) {
-                                                     syncs_left_ = 3;
-                                                     sync_due_ns_ = now_ns_ + kSyncGapNs;
-                                                   }
-                                                   send(false, child, std::move(p));
-                                                 });
+  const auto children =
+      static_cast<unsigned>(options.members.empty() ? options.world : options.members.size());
+  aggregator_ =
+      std::make_unique<FakeAggregator>(make_stripe(options, 0), children, [this](unsigned child, Datagram p) {
+        if (p.header().type() == wire::Type::down) {
+          syncs_left_ = 3;
+          sync_due_ns_ = now_ns_ + kSyncGapNs;
+        }
+        send(false, options_.members.empty() ? child : options_.members[child], std::move(p));
+      });
 }
 
 void TestBed::send(bool up, unsigned rank, Datagram packet) {
@@ -91,7 +100,10 @@ void TestBed::poll(unsigned rank) {
 bool TestBed::run(int64_t limit_ns) {
   return run_until(
       [this] {
-        return std::all_of(workers_.begin(), workers_.end(), [](const auto& w) { return w->idle(); });
+        for (unsigned rank = 0; rank < world(); ++rank) {
+          if (!stopped[rank] && !workers_[rank]->idle()) return false;
+        }
+        return true;
       },
       limit_ns);
 }

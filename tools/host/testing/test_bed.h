@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tools/host/testing/fake_aggregator.h"
@@ -22,8 +23,11 @@ struct BedOptions {
   double loss = 0, duplication = 0;
   int64_t delay_ns = 1'000'000, jitter_ns = 0;  // one way; jitter reorders
   uint64_t seed = 1;
+  uint8_t epoch = 1;
+  std::vector<unsigned> members;  // ranks by child; empty: all, in order
 };
 
+std::string describe(const BedOptions& options);
 StripeConfig make_stripe(const BedOptions& options, unsigned child);
 
 class TestBed {
@@ -45,8 +49,9 @@ class TestBed {
   // Sees each packet before its fate is decided; returns true to swallow it. `rank`: of the worker at one
   // end.
   std::function<bool(bool up, unsigned rank, Datagram&)> tap;
-  std::vector<bool> stopped;                  // by rank: neither polled nor delivered to
-  void new_epoch(const BedOptions& options);  // a fresh aggregator; packets on their way are kept
+  std::vector<bool> stopped;  // by rank: neither polled nor delivered to
+  // A fresh aggregator for `members`; packets on their way are kept.
+  void new_epoch(const BedOptions& options);
 
  private:
   class Sink;
