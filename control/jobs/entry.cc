@@ -1,5 +1,6 @@
 #include "control/jobs/entry.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -31,20 +32,34 @@ void DeviceEntries::append(const DeviceEntries& other) {
   groups.insert(groups.end(), other.groups.begin(), other.groups.end());
 }
 
+Entry canonical(Entry entry) {
+  const auto by_name = [](const auto& a, const auto& b) { return a.field < b.field; };
+  std::erase_if(entry.key.matches, [](const Match& m) {
+    return m.kind == MatchKind::ternary && m.mask.find_first_not_of('\0') == Bytes::npos;
+  });
+  std::sort(entry.key.matches.begin(), entry.key.matches.end(), by_name);
+  std::sort(entry.data.params.begin(), entry.data.params.end());
+  return entry;
+}
+
 Change diff(const DeviceEntries& installed, const DeviceEntries& wanted) {
   Change change;
-  std::map<EntryKey, const EntryData*> old_entries;
-  for (const Entry& e : installed.entries) old_entries.emplace(e.key, &e.data);
+  std::map<EntryKey, std::pair<EntryData, const Entry*>> old_entries;
+  for (const Entry& e : installed.entries) {
+    Entry plain = canonical(e);
+    old_entries.emplace(std::move(plain.key), std::pair(std::move(plain.data), &e));
+  }
   for (const Entry& e : wanted.entries) {
-    const auto found = old_entries.find(e.key);
+    const Entry plain = canonical(e);
+    const auto found = old_entries.find(plain.key);
     if (found == old_entries.end()) {
       change.added.push_back(e);
       continue;
     }
-    if (*found->second != e.data) change.modified.push_back(e);
+    if (found->second.first != plain.data) change.modified.push_back(e);
     old_entries.erase(found);
   }
-  for (const auto& [key, data] : old_entries) change.removed.push_back(key);
+  for (const auto& [key, old] : old_entries) change.removed.push_back(old.second->key);
 
   std::map<uint16_t, const MulticastGroup*> old_groups;
   for (const MulticastGroup& g : installed.groups) old_groups.emplace(g.mgid, &g);

@@ -79,6 +79,9 @@ struct Change {
   }
 };
 
+// Fields by name, wildcards left out, so that lists from different sources compare.
+Entry canonical(Entry entry);
+
 // The writes that turn `installed` into `wanted`. Order of entries does not matter; keys are unique in
 // either.
 Change diff(const DeviceEntries& installed, const DeviceEntries& wanted);

@@ -29,5 +29,13 @@ TEST(Diff, names_exactly_what_differs) {
   EXPECT_TRUE(diff(wanted, wanted).empty());
 }
 
+TEST(Diff, does_not_mind_the_order_of_fields_nor_wildcards_written_out) {
+  const Match a{"a", MatchKind::exact, be(1, 8), {}, 0}, b{"b", MatchKind::ternary, be(2, 8), be(3, 8), 0};
+  const Match any{"c", MatchKind::ternary, be(0, 8), be(0, 8), 0};
+  const Entry one{{"t", {a, b}}, {"act", {{"x", be(1, 8)}, {"y", be(2, 8)}}}};
+  const Entry same{{"t", {any, b, a}}, {"act", {{"y", be(2, 8)}, {"x", be(1, 8)}}}};
+  EXPECT_TRUE(diff({{one}, {}}, {{same}, {}}).empty());
+}
+
 }  // namespace
 }  // namespace l3dml::control
