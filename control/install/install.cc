@@ -17,7 +17,7 @@ using target::SchemaTable;
 
 // Admission is removed first and installed last, so that nothing is admitted to what is not there.
 constexpr const char* kTables[] = {
-    "pipe.Ingress.admission.admission", "pipe.Ingress.job.job",          "pipe.Egress.replica.replica",
+    "pipe.Ingress.admission.admission", "pipe.Ingress.job.job",           "pipe.Egress.replica.replica",
     "pipe.Ingress.forwarder.host6",     "pipe.Ingress.forwarder.prefix6", "pipe.Ingress.forwarder.local6",
     "pipe.Ingress.forwarder.host4",     "pipe.Ingress.forwarder.prefix4", "pipe.Ingress.forwarder.local4"};
 
@@ -25,15 +25,23 @@ int order_of(const std::string& table) {
   return static_cast<int>(std::find(std::begin(kTables), std::end(kTables), table) - std::begin(kTables));
 }
 
-bool has_table(target::SwitchTarget& device, const std::string& name) { return device.schema()->table(name).ok(); }
+bool has_table(target::SwitchTarget& device, const std::string& name) {
+  return device.schema()->table(name).ok();
+}
 
 Key to_key(const EntryKey& entry) {
   Key key;
   for (const Match& m : entry.matches) {
     switch (m.kind) {
-      case MatchKind::exact: key.exact(m.field, m.value); break;
-      case MatchKind::ternary: key.ternary(m.field, m.value, m.mask); break;
-      case MatchKind::lpm: key.lpm(m.field, m.value, m.prefix_length); break;
+      case MatchKind::exact:
+        key.exact(m.field, m.value);
+        break;
+      case MatchKind::ternary:
+        key.ternary(m.field, m.value, m.mask);
+        break;
+      case MatchKind::lpm:
+        key.lpm(m.field, m.value, m.prefix_length);
+        break;
     }
   }
   return key;
@@ -51,7 +59,8 @@ Bytes to_bytes(const target::FieldValue& value, unsigned width) {
     if (text->size() >= length) return text->substr(text->size() - length);
     return Bytes(length - text->size(), '\0') + *text;
   }
-  return width > 64 ? Bytes(length - 8, '\0') + be(value.number(), 64) : be(value.number(), static_cast<int>(width));
+  return width > 64 ? Bytes(length - 8, '\0') + be(value.number(), 64)
+                    : be(value.number(), static_cast<int>(width));
 }
 
 unsigned width_of(const SchemaTable& table, const std::string& field) {
@@ -109,7 +118,8 @@ absl::Status read_groups(target::SwitchTarget& device, DeviceEntries* out) {
     if (row.is_default || row.key.fields().empty()) continue;
     MulticastGroup group{static_cast<uint16_t>(row.key.fields()[0].value.number()), {}};
     for (const uint32_t id : row.action.get("$MULTICAST_NODE_ID").numbers())
-      if (const auto found = replicas.find(id); found != replicas.end()) group.replicas.push_back(found->second);
+      if (const auto found = replicas.find(id); found != replicas.end())
+        group.replicas.push_back(found->second);
     out->groups.push_back(std::move(group));
   }
   return absl::OkStatus();
@@ -134,8 +144,9 @@ absl::StatusOr<DeviceEntries> read_installed(target::SwitchTarget& device) {
 absl::Status apply(target::SwitchTarget& device, const Change& change) {
   Batch batch;
   std::vector<EntryKey> removed = change.removed;
-  std::stable_sort(removed.begin(), removed.end(),
-                   [](const EntryKey& a, const EntryKey& b) { return order_of(a.table) < order_of(b.table); });
+  std::stable_sort(removed.begin(), removed.end(), [](const EntryKey& a, const EntryKey& b) {
+    return order_of(a.table) < order_of(b.table);
+  });
   for (const EntryKey& key : removed)
     if (has_table(device, key.table)) batch.remove(key.table, to_key(key));
 
@@ -197,7 +208,8 @@ absl::Status zero_segments(target::SwitchTarget& device, std::span<const uint16_
 
 absl::Status write_stamps(target::SwitchTarget& device, uint32_t slot_base, uint32_t count, uint32_t stamp) {
   Batch batch;
-  for (uint32_t i = 0; i < count; ++i) batch.write_register("pipe.Ingress.slot_state.stamp", slot_base + i, stamp);
+  for (uint32_t i = 0; i < count; ++i)
+    batch.write_register("pipe.Ingress.slot_state.stamp", slot_base + i, stamp);
   return batch.empty() ? absl::OkStatus() : device.write(batch);
 }
 
@@ -221,7 +233,8 @@ absl::StatusOr<Capability> read_capability(target::SwitchTarget& device) {
   // Registers hold one value per pipe.
   auto cells = device.read_registers("pipe.Ingress.slot_state.stamp", 0, 1);
   if (!cells.ok()) return cells.status();
-  c.pipes = std::bit_floor(static_cast<uint32_t>(std::max<size_t>(1, cells->empty() ? 1 : cells->front().size())));
+  c.pipes =
+      std::bit_floor(static_cast<uint32_t>(std::max<size_t>(1, cells->empty() ? 1 : cells->front().size())));
   return c;
 }
 

@@ -19,14 +19,15 @@ namespace l3dml::control {
 // Everything that control/ owns on a device: tables of routes and jobs, multicast groups.
 absl::StatusOr<DeviceEntries> read_installed(target::SwitchTarget& device);
 
-// In one batch that packets see as a whole. A table that the device's program lacks is skipped: what it says is built in
-// there.
+// In one batch that packets see as a whole. A table that the device's program lacks is skipped: what it says
+// is built in there.
 absl::Status apply(target::SwitchTarget& device, const Change& change);
 
 // Makes the device hold exactly `wanted`; returns how many writes that took.
 absl::StatusOr<size_t> reconcile(target::SwitchTarget& device, const DeviceEntries& wanted);
 
-// The counters of these segments start from 0: between removing an epoch's admission and installing the next one's.
+// The counters of these segments start from 0: between removing an epoch's admission and installing the next
+// one's.
 absl::Status zero_segments(target::SwitchTarget& device, std::span<const uint16_t> neighbors);
 // Overwrites the stamps of a slot range.
 absl::Status write_stamps(target::SwitchTarget& device, uint32_t slot_base, uint32_t count, uint32_t stamp);

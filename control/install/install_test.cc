@@ -3,12 +3,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "gtest/gtest.h"
-
 #include "control/jobs/compiler.h"
 #include "control/jobs/testing.h"
 #include "control/routing/routes.h"
 #include "control/target/fake_target.h"
+#include "gtest/gtest.h"
 
 namespace l3dml::control {
 namespace {
@@ -77,7 +76,9 @@ TEST(Apply, removes_admission_before_and_installs_it_after_everything_else) {
   Planned p;
   auto device = fake();
   ASSERT_TRUE(reconcile(*device, p.wanted).ok());
-  const auto is_admission = [](const target::Update& u) { return u.table == "pipe.Ingress.admission.admission"; };
+  const auto is_admission = [](const target::Update& u) {
+    return u.table == "pipe.Ingress.admission.admission";
+  };
   const auto added = device->log();
   EXPECT_TRUE(is_admission(added.back()));
   bool seen = false;

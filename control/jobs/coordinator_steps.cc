@@ -112,7 +112,8 @@ void Coordinator::begin_install() {
     switches_[id].clean = false;
     if (first.overwrite[i]) switches_[id].stamps.known = false;  // until it confirms
     waiting_.insert(id);
-    commands_.emplace_back(InstallAdmission{change_, id, newest_epoch_, next_first_number_, first.overwrite[i]});
+    commands_.emplace_back(
+        InstallAdmission{change_, id, newest_epoch_, next_first_number_, first.overwrite[i]});
   }
   next_if_all_answered();
 }
@@ -132,7 +133,7 @@ void Coordinator::begin_resume() {
     const auto start = starts_.find(member);
     const Start at = start == starts_.end() ? Start{0, 0} : start->second;
     commands_.emplace_back(ResumeMember{change_, member, epoch_, first_number_, plan_.window, at.collective,
-                                     at.chunk, stop_before_});
+                                        at.chunk, stop_before_});
     waiting_.insert(member);
     if (stop_before_) undrained_.insert(member);
   }

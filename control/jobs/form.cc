@@ -13,8 +13,9 @@ struct Candidate {
   double time_s = std::numeric_limits<double>::infinity();
 };
 
-Candidate evaluate(const Topology& topology, const std::vector<HostId>& members, const std::vector<SiteId>& roots,
-                   const SizingOptions& sizing, const FormOptions& options) {
+Candidate evaluate(const Topology& topology, const std::vector<HostId>& members,
+                   const std::vector<SiteId>& roots, const SizingOptions& sizing,
+                   const FormOptions& options) {
   Candidate candidate;
   std::vector<Tree> trees;
   for (const SiteId root : roots) {
@@ -37,13 +38,16 @@ double collective_time_s(const JobSize& size, double bytes) {
   return 8 * bytes / size.goodput_bps + rtt_s;
 }
 
-absl::StatusOr<std::vector<StripeRequest>> choose_form(const Topology& topology, const std::vector<HostId>& members,
-                                                       const SizingOptions& sizing, const FormOptions& options) {
+absl::StatusOr<std::vector<StripeRequest>> choose_form(const Topology& topology,
+                                                       const std::vector<HostId>& members,
+                                                       const SizingOptions& sizing,
+                                                       const FormOptions& options) {
   Candidate best;
   // Fewer stripes win unless more are clearly faster: each costs slots on every switch.
   const auto offer = [&](const std::vector<SiteId>& roots) {
     Candidate candidate = evaluate(topology, members, roots, sizing, options);
-    if (candidate.time_s < 0.98 * best.time_s || (candidate.time_s < best.time_s && candidate.stripes.size() <= best.stripes.size()))
+    if (candidate.time_s < 0.98 * best.time_s ||
+        (candidate.time_s < best.time_s && candidate.stripes.size() <= best.stripes.size()))
       best = std::move(candidate);
   };
   std::vector<SiteId> ranking;  // single roots, best first
@@ -75,7 +79,8 @@ absl::StatusOr<std::vector<StripeRequest>> choose_form(const Topology& topology,
     roots.resize(wanted);
     offer(roots);
   }
-  if (best.stripes.empty()) return absl::UnavailableError("no switch that may sum is reached by every worker");
+  if (best.stripes.empty())
+    return absl::UnavailableError("no switch that may sum is reached by every worker");
   return best.stripes;
 }
 

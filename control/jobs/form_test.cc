@@ -1,8 +1,7 @@
 #include "control/jobs/form.h"
 
-#include "gtest/gtest.h"
-
 #include "control/jobs/testing.h"
+#include "gtest/gtest.h"
 
 namespace l3dml::control {
 namespace {
@@ -30,7 +29,8 @@ TEST(Form, obeys_the_number_asked_for) {
   Star n(false);
   EXPECT_EQ(roots(choose_form(n.t, n.members, {}, {.stripes = 1})).size(), 1u);
   EXPECT_EQ(roots(choose_form(n.t, n.members, {}, {.stripes = 2})).size(), 2u);
-  EXPECT_EQ(choose_form(n.t, n.members, {}, {.stripes = 5}).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(choose_form(n.t, n.members, {}, {.stripes = 5}).status().code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST(Form, says_so_where_nobody_can_sum) {

@@ -16,7 +16,8 @@ constexpr const char* kColors[] = {"#1b6ca8", "#d1495b", "#3a7d44", "#8d5a97", "
 const char* color(size_t i) { return kColors[i % std::size(kColors)]; }
 
 std::string label(double x, double y, const std::string& text, const char* anchor, const char* extra = "") {
-  return absl::StrFormat("<text x='%.1f' y='%.1f' text-anchor='%s' %s>%s</text>", x, y, anchor, extra, escape_html(text));
+  return absl::StrFormat("<text x='%.1f' y='%.1f' text-anchor='%s' %s>%s</text>", x, y, anchor, extra,
+                         escape_html(text));
 }
 
 // A round step that cuts 0..most in about four.
@@ -29,11 +30,14 @@ double tick_of(double most) {
 
 std::string frame(const std::string& title, const std::string& unit, double most) {
   std::string svg = absl::StrFormat("<svg viewBox='0 0 %.0f %.0f' role='img'>", kWidth, kHeight);
-  absl::StrAppend(&svg, label(kLeft, 18, absl::StrCat(title, unit.empty() ? "" : ", ", unit), "start", "class='title'"));
+  absl::StrAppend(
+      &svg, label(kLeft, 18, absl::StrCat(title, unit.empty() ? "" : ", ", unit), "start", "class='title'"));
   const double tick = tick_of(most);
   for (double y = 0; y <= most * 1.0001; y += tick) {
     const double at = kHeight - kBottom - (kHeight - kTop - kBottom) * y / most;
-    absl::StrAppend(&svg, absl::StrFormat("<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f' class='grid'/>", kLeft, kWidth - kRight, at, at),
+    absl::StrAppend(&svg,
+                    absl::StrFormat("<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f' class='grid'/>", kLeft,
+                                    kWidth - kRight, at, at),
                     label(kLeft - 6, at + 4, number(y), "end"));
   }
   return svg;
@@ -42,7 +46,8 @@ std::string frame(const std::string& title, const std::string& unit, double most
 }  // namespace
 
 std::string escape_html(const std::string& text) {
-  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&quot;"}});
+  return absl::StrReplaceAll(
+      text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&quot;"}});
 }
 
 std::string number(double value) {
@@ -72,13 +77,16 @@ std::string line_chart(const std::string& title, const std::string& x_label, con
     std::string points;
     for (size_t x = 0; x < series[i].values.size(); ++x)
       absl::StrAppendFormat(&points, "%.1f,%.1f ",
-                            kLeft + (kWidth - kLeft - kRight) * static_cast<double>(x) / std::max<double>(1, static_cast<double>(longest) - 1),
+                            kLeft + (kWidth - kLeft - kRight) * static_cast<double>(x) /
+                                        std::max<double>(1, static_cast<double>(longest) - 1),
                             kHeight - kBottom - (kHeight - kTop - kBottom) * series[i].values[x] / most);
     absl::StrAppend(&svg, "<polyline fill='none' stroke='", color(i), "' points='", points, "'/>",
                     label(kWidth - kRight - 8, kTop + 14 + 14 * static_cast<double>(i), series[i].name, "end",
                           absl::StrCat("fill='", color(i), "'").c_str()));
   }
-  absl::StrAppend(&svg, label((kLeft + kWidth) / 2, kHeight - 8, absl::StrCat(x_label, " 1 to ", longest), "middle"), "</svg>\n");
+  absl::StrAppend(
+      &svg, label((kLeft + kWidth) / 2, kHeight - 8, absl::StrCat(x_label, " 1 to ", longest), "middle"),
+      "</svg>\n");
   return svg;
 }
 
@@ -92,8 +100,9 @@ std::string bar_chart(const std::string& title, const std::string& unit,
   for (size_t i = 0; i < bars.size(); ++i) {
     const double height = (kHeight - kTop - kBottom) * bars[i].second / (most * 1.05);
     const double x = kLeft + step * static_cast<double>(i) + step * 0.2;
-    absl::StrAppend(&svg, absl::StrFormat("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'/>", x,
-                                          kHeight - kBottom - height, step * 0.6, height, color(i)),
+    absl::StrAppend(&svg,
+                    absl::StrFormat("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'/>", x,
+                                    kHeight - kBottom - height, step * 0.6, height, color(i)),
                     label(x + step * 0.3, kHeight - kBottom - height - 4, number(bars[i].second), "middle"),
                     label(x + step * 0.3, kHeight - kBottom + 16, bars[i].first, "middle"));
   }

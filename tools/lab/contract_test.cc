@@ -1,9 +1,7 @@
-// What control/ writes is what devices know: names, kinds and widths of bf-rt.json, numbers of the data plane.
+// What control/ writes is what devices know: names, kinds and widths of bf-rt.json, numbers of the data
+// plane.
 #include <fstream>
 #include <map>
-
-#include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
 
 #include "control/jobs/compiler.h"
 #include "control/jobs/program.h"
@@ -12,6 +10,8 @@
 #include "dataplane/base/drop_reason.h"
 #include "dataplane/base/limits.h"
 #include "dataplane/wire/address.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tools/lab/job_files.h"
 
 namespace l3dml::lab {
@@ -27,7 +27,8 @@ const json* find(const json& list, const std::string& name) {
 }
 
 size_t bytes_of_type(const json& field) {
-  return field["type"].contains("width") ? (field["type"]["width"].get<size_t>() + 7) / 8 : 4;  // $MATCH_PRIORITY: uint32
+  return field["type"].contains("width") ? (field["type"]["width"].get<size_t>() + 7) / 8
+                                         : 4;  // $MATCH_PRIORITY: uint32
 }
 
 void check(const json& tables, const Entry& entry) {
@@ -37,7 +38,8 @@ void check(const json& tables, const Entry& entry) {
     const json* field = find((*table)["key"], m.field);
     ASSERT_TRUE(field) << m.field << " of " << text(entry);
     EXPECT_EQ(m.value.size(), bytes_of_type(*field)) << text(entry);
-    const std::map<std::string, MatchKind> kinds{{"Exact", MatchKind::exact}, {"Ternary", MatchKind::ternary}, {"LPM", MatchKind::lpm}};
+    const std::map<std::string, MatchKind> kinds{
+        {"Exact", MatchKind::exact}, {"Ternary", MatchKind::ternary}, {"LPM", MatchKind::lpm}};
     EXPECT_EQ(kinds.at((*field)["match_type"]), m.kind) << m.field << " of " << text(entry);
   }
   const json* action = find((*table)["action_specs"], entry.data.action);
@@ -82,7 +84,8 @@ TEST(Contract, numbers_are_those_of_the_data_plane) {
 TEST(Contract, addresses_are_those_of_the_wire) {
   EXPECT_EQ(control::aggregation_address(0xfd00'0001'0002, 0x0103, 4, 0x1234, 7),
             wire::aggregation_address(0xfd00'0001'0002, 0x0103, 4, 0x1234, 7));
-  EXPECT_EQ(control::host_address(0xfd00'0001'0002, 0x0103, 0x12345), wire::host_address(0xfd00'0001'0002, 0x0103, 0x12345));
+  EXPECT_EQ(control::host_address(0xfd00'0001'0002, 0x0103, 0x12345),
+            wire::host_address(0xfd00'0001'0002, 0x0103, 0x12345));
 }
 
 TEST(JobFiles, are_what_the_host_library_accepts) {

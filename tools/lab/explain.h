@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-
 #include "tools/lab/scenario.h"
 
 namespace l3dml::lab {

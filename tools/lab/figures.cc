@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-
 #include "tools/lab/run.h"
 
 namespace l3dml::lab {
@@ -46,7 +45,8 @@ std::vector<double> warm(std::vector<double> steps) {
   return steps;
 }
 
-void add_median(const char* name, const std::vector<double>& values, const std::map<std::string, std::string>& group, Report* report) {
+void add_median(const char* name, const std::vector<double>& values,
+                const std::map<std::string, std::string>& group, Report* report) {
   if (values.empty()) return;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   report->add(name, median(values), "s", group, {{*least, *most}});
@@ -64,7 +64,8 @@ void add_links(const RunFigures& figures, const Scenario& scenario, Report* repo
       group["link"] = link.name;
       group["direction"] = absl::StrCat(a.value("from", ""), " to ", a.value("to", ""));
       report->add("link_bytes", difference(b, a, "sent_bytes"), "byte", group);
-      report->add("link_lost_packets", difference(b, a, "lost_packets") + difference(b, a, "corrupted_packets"), "packet", group);
+      report->add("link_lost_packets",
+                  difference(b, a, "lost_packets") + difference(b, a, "corrupted_packets"), "packet", group);
       report->add("link_queue_drops", difference(b, a, "queue_drops"), "packet", group);
       bytes += difference(b, a, "sent_bytes");
       lost += difference(b, a, "lost_packets") + difference(b, a, "corrupted_packets");
@@ -101,12 +102,14 @@ void add_rows(const RunFigures& figures, const Scenario& scenario, Report* repor
     if (const double bytes = first.value("gradient_bytes", 0.0); bytes > 0 && !communication.empty())
       report->add("goodput", 8 * bytes / median(communication), "bit/s", group);
     for (const char* key : {"accuracy", "loss"})
-      if (first.contains(key) && first[key].is_number()) report->add(key, first[key].get<double>(), "", group);
+      if (first.contains(key) && first[key].is_number())
+        report->add(key, first[key].get<double>(), "", group);
     if (first.contains("weights_sha256") && first["weights_sha256"].is_string()) {
       const auto hash = first["weights_sha256"].get<std::string>();
       report->add("weights_sha256", hash, "", group);
       double equal = 1;
-      for (const json& worker : figures.workers) equal = equal != 0 && worker.is_object() && worker.value("weights_sha256", "") == hash;
+      for (const json& worker : figures.workers)
+        equal = equal != 0 && worker.is_object() && worker.value("weights_sha256", "") == hash;
       report->add("ranks_agree", equal, "", group);
     }
   }
@@ -116,8 +119,10 @@ void add_rows(const RunFigures& figures, const Scenario& scenario, Report* repor
 }
 
 RunSeries series_of(const RunFigures& figures) {
-  RunSeries series{figures.name, slowest_by_step(figures.workers, "step_times"),
-                   slowest_by_step(figures.workers, "communication_times"), {}};
+  RunSeries series{figures.name,
+                   slowest_by_step(figures.workers, "step_times"),
+                   slowest_by_step(figures.workers, "communication_times"),
+                   {}};
   if (!figures.workers.empty()) series.losses = doubles(figures.workers.front(), "losses");
   return series;
 }

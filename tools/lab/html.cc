@@ -17,7 +17,8 @@ td.n{text-align:right;font-variant-numeric:tabular-nums} code{background:#f3f3f3
 
 std::string group_text(const Row& row) {
   std::string text;
-  for (const auto& [key, value] : row.group) absl::StrAppend(&text, text.empty() ? "" : ", ", key, " ", value);
+  for (const auto& [key, value] : row.group)
+    absl::StrAppend(&text, text.empty() ? "" : ", ", key, " ", value);
   return text;
 }
 
@@ -46,14 +47,16 @@ absl::Status write_html(const Report& report, const std::string& title, const st
                         const std::string& file) {
   std::ofstream out(file);
   out << "<!doctype html><meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>"
-      << escape_html(title) << "</title><style>" << kStyle << "</style>\n<h1>" << escape_html(title) << "</h1>\n<p><code>"
-      << escape_html(report.command) << "</code></p>\n";
+      << escape_html(title) << "</title><style>" << kStyle << "</style>\n<h1>" << escape_html(title)
+      << "</h1>\n<p><code>" << escape_html(report.command) << "</code></p>\n";
   out << medians(runs);
   const std::pair<const char*, std::vector<Series>> charts[] = {
-      {"Communication time", pick(runs, &RunSeries::communication_times)}, {"Step time", pick(runs, &RunSeries::step_times)}};
+      {"Communication time", pick(runs, &RunSeries::communication_times)},
+      {"Step time", pick(runs, &RunSeries::step_times)}};
   for (const auto& [name, series] : charts)
     if (!series.empty()) out << line_chart(name, "step", "s", series);
-  if (const auto losses = pick(runs, &RunSeries::losses); !losses.empty()) out << line_chart("Training loss", "step", "", losses);
+  if (const auto losses = pick(runs, &RunSeries::losses); !losses.empty())
+    out << line_chart("Training loss", "step", "", losses);
   out << "<table><tr><th>figure<th>value<th>unit<th>of</tr>\n";
   for (const Row& row : report.rows)
     out << "<tr><td>" << escape_html(row.name) << "<td class='n'>" << escape_html(value_text(row)) << "<td>"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-
 #include "tools/lab/chart.h"
 #include "tools/lab/report.h"
 

@@ -1,7 +1,6 @@
 #include "tools/lab/job_files.h"
 
 #include "absl/strings/str_cat.h"
-
 #include "control/jobs/compiler.h"
 #include "tools/lab/status.h"
 
@@ -38,7 +37,8 @@ host::JobConfig job_config(const control::Topology& topology, const control::Job
     s.slot_base = stripe.aggregators[place.aggregator].slot_base;
     s.ring = stripe.ring;
     s.aggregator = control::member_destination(topology, stripe, rank);
-    s.result_source = control::aggregation_address(site.prefix, site.locator, 0, stripe.job, control::kChildSwitch);
+    s.result_source =
+        control::aggregation_address(site.prefix, site.locator, 0, stripe.job, control::kChildSwitch);
     s.local_address = topology.address(plan.members[rank]);
     s.local_port = plan.udp_ports[rank];
     s.rate_bps = static_cast<uint64_t>(frame_rate_bps(stripe.rate_bps, plan.lanes));

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-
 #include "control/jobs/plan.h"
 #include "tools/host/job_config.h"
 

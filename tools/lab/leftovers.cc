@@ -1,18 +1,17 @@
 #include "tools/lab/leftovers.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
-
 #include "tools/lab/process.h"
 
 namespace l3dml::lab {
@@ -67,18 +66,22 @@ absl::StatusOr<Record> Record::open(const std::string& name) {
   std::error_code error;
   fs::create_directories(kFolder, error);
   if (error)
-    return absl::PermissionDeniedError(absl::StrCat("cannot create ", kFolder, ": the lab makes network namespaces, run it as root"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot create ", kFolder, ": the lab makes network namespaces, run it as root"));
   const std::string file = absl::StrCat(kFolder, "/", name, ".json");
   if (fs::exists(file) && !remove_dead(file))
-    return absl::AlreadyExistsError(
-        absl::StrCat("lab ", name, " runs already (process ", read_json(file)["lab"].value("pid", 0), "): end it, or give this one another name"));
+    return absl::AlreadyExistsError(absl::StrCat("lab ", name, " runs already (process ",
+                                                 read_json(file)["lab"].value("pid", 0),
+                                                 "): end it, or give this one another name"));
   Record record(file, name);
   if (absl::Status s = record.save(); !s.ok()) return s;
   return record;
 }
 
 Record::Record(Record&& other) noexcept
-    : file_(std::exchange(other.file_, {})), name_(std::move(other.name_)), namespaces_(std::move(other.namespaces_)),
+    : file_(std::exchange(other.file_, {})),
+      name_(std::move(other.name_)),
+      namespaces_(std::move(other.namespaces_)),
       processes_(std::move(other.processes_)) {}
 
 Record::~Record() {
@@ -89,7 +92,10 @@ Record::~Record() {
 }
 
 absl::Status Record::save() const {
-  json record{{"lab", identity(getpid())}, {"name", name_}, {"namespaces", namespaces_}, {"processes", json::array()}};
+  json record{{"lab", identity(getpid())},
+              {"name", name_},
+              {"namespaces", namespaces_},
+              {"processes", json::array()}};
   for (const pid_t pid : processes_) record["processes"].push_back(identity(pid));
   const std::string next = file_ + ".new";
   {
@@ -116,7 +122,8 @@ absl::StatusOr<std::vector<std::string>> clean_leftovers() {
   std::vector<std::string> removed;
   std::error_code error;
   for (const auto& item : fs::directory_iterator(kFolder, error))
-    if (item.path().extension() == ".json" && remove_dead(item.path())) removed.push_back(item.path().stem().string());
+    if (item.path().extension() == ".json" && remove_dead(item.path()))
+      removed.push_back(item.path().stem().string());
   return removed;
 }
 

@@ -1,11 +1,11 @@
-// What a lab has made that outlives a process: namespaces, and the processes of a lab that was killed. Written down
-// before it is made, so that the next run, or `l3dml-lab clean`, can remove what a crash left.
+// What a lab has made that outlives a process: namespaces, and the processes of a lab that was killed.
+// Written down before it is made, so that the next run, or `l3dml-lab clean`, can remove what a crash left.
 #pragma once
-
-#include <sys/types.h>
 
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

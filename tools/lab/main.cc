@@ -1,15 +1,14 @@
 // l3dml-lab: the WAN on one machine.
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-
 #include "tools/lab/build_info.h"
 #include "tools/lab/explain.h"
 #include "tools/lab/leftovers.h"
@@ -32,7 +31,9 @@ struct Options {
 
 int fail(const absl::Status& status) {
   std::cerr << "l3dml-lab: " << status.message() << "\n";
-  return status.code() == absl::StatusCode::kInvalidArgument || status.code() == absl::StatusCode::kNotFound ? 2 : 1;
+  return status.code() == absl::StatusCode::kInvalidArgument || status.code() == absl::StatusCode::kNotFound
+             ? 2
+             : 1;
 }
 
 // A lab that comes along may be named without its folder.
@@ -46,11 +47,13 @@ absl::StatusOr<Scenario> load(const Options& options) {
   if (!scenario.ok()) return scenario;
   if (!options.backend.empty()) {
     const auto backend = parse_backend(options.backend);
-    if (!backend.ok()) return absl::InvalidArgumentError(absl::StrCat("--backend ", backend.status().message()));
+    if (!backend.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--backend ", backend.status().message()));
     scenario->backend = *backend;
   }
   if (!options.tcp.empty()) {
-    if (absl::Status s = check_tcp(options.tcp); !s.ok()) return absl::InvalidArgumentError(absl::StrCat("--tcp: ", s.message()));
+    if (absl::Status s = check_tcp(options.tcp); !s.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--tcp: ", s.message()));
     scenario->tcp = options.tcp;
   }
   if (options.seed >= 0) scenario->seed = static_cast<uint64_t>(options.seed);
@@ -59,13 +62,16 @@ absl::StatusOr<Scenario> load(const Options& options) {
     scenario->job.roots.clear();
     for (const auto name : absl::StrSplit(options.roots, ',')) {
       const control::SiteId site = scenario->topology.find_site(std::string(name));
-      if (site < 0) return absl::InvalidArgumentError(absl::StrCat("--roots: there is no site \"", name, "\""));
+      if (site < 0)
+        return absl::InvalidArgumentError(absl::StrCat("--roots: there is no site \"", name, "\""));
       scenario->job.roots.emplace_back(site, 1.0);
     }
   }
   for (const std::string& setting : options.settings) {
     const std::vector<std::string> parts = absl::StrSplit(setting, absl::MaxSplits('=', 1));
-    if (parts.size() != 2) return absl::InvalidArgumentError(absl::StrCat("--set ", setting, ": write KEY=VALUE, for example steps=20"));
+    if (parts.size() != 2)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set ", setting, ": write KEY=VALUE, for example steps=20"));
     scenario->workload.options[parts[0]] = parts[1];
   }
   return scenario;
@@ -105,7 +111,8 @@ int run_command(const Options& options, const std::string& command) {
   const std::string json = options.json.empty() ? out + "/report.json" : options.json;
   const std::string html = options.html.empty() ? out + "/report.html" : options.html;
   if (absl::Status s = write_json(report, json); !s.ok()) return fail(s);
-  if (absl::Status s = write_html(report, absl::StrCat("Lab ", base->name), series, html); !s.ok()) return fail(s);
+  if (absl::Status s = write_html(report, absl::StrCat("Lab ", base->name), series, html); !s.ok())
+    return fail(s);
   std::cout << summary(report) << "report: " << json << ", " << html << "\n";
   return 0;
 }
@@ -113,19 +120,24 @@ int run_command(const Options& options, const std::string& command) {
 int up_command(const Options& options) {
   const auto scenario = load(options);
   if (!scenario.ok()) return fail(scenario.status());
-  const std::string folder = options.out.empty() ? absl::StrCat("/tmp/l3dml-lab/", scenario->name, "/up") : options.out;
+  const std::string folder =
+      options.out.empty() ? absl::StrCat("/tmp/l3dml-lab/", scenario->name, "/up") : options.out;
   std::filesystem::create_directories(folder);
   const auto network = Network::up(*scenario, folder);
   if (!network.ok()) return fail(network.status());
   if (absl::Status s = (*network)->check_reachable(); !s.ok()) return fail(s);
   for (size_t h = 0; h < scenario->topology.hosts().size(); ++h) {
     const auto id = static_cast<control::HostId>(h);
-    std::cout << "ip netns exec " << namespace_of(*scenario, id) << " COMMAND   # " << control::text(scenario->topology.address(id))
-              << ", " << control::text4(scenario->topology.address4(id)) << "\n";
+    std::cout << "ip netns exec " << namespace_of(*scenario, id) << " COMMAND   # "
+              << control::text(scenario->topology.address(id)) << ", "
+              << control::text4(scenario->topology.address4(id)) << "\n";
   }
-  std::cout << "BfRuntime at " << (*network)->the_switch().bfrt_address() << ", files in " << folder << "; end with Ctrl-C" << std::endl;
+  std::cout << "BfRuntime at " << (*network)->the_switch().bfrt_address() << ", files in " << folder
+            << "; end with Ctrl-C" << std::endl;
   while (g_interrupted == 0 && (*network)->the_switch().alive()) usleep(200'000);
-  return g_interrupted != 0 ? 0 : fail(absl::InternalError(absl::StrCat("the switch ended: ", (*network)->the_switch().last_words())));
+  return g_interrupted != 0 ? 0
+                            : fail(absl::InternalError(
+                                  absl::StrCat("the switch ended: ", (*network)->the_switch().last_words())));
 }
 
 int explain_command(const Options& options) {
@@ -154,29 +166,35 @@ int clean_command() {
 }
 
 int main_of(int argc, char** argv) {
-  CLI::App app{"The WAN on one machine: sites, links and workers from one file, trained on by real processes."};
+  CLI::App app{
+      "The WAN on one machine: sites, links and workers from one file, trained on by real processes."};
   app.name("l3dml-lab");
   app.set_version_flag("--version", absl::StrCat("l3dml-lab ", kVersion, " (", kCommit, ")"));
   app.require_subcommand(1);
   Options options;
   const auto with_file = [&](CLI::App* sub) {
-    sub->add_option("FILE", options.file, "a lab file, or the name of one that comes along (l3dml-lab list)")->required();
+    sub->add_option("FILE", options.file, "a lab file, or the name of one that comes along (l3dml-lab list)")
+        ->required();
     sub->add_option("--backend", options.backend, "l3dml or gloo, instead of the file's");
-    sub->add_option("--tcp", options.tcp, "congestion control in the workers' namespaces, instead of the file's");
+    sub->add_option("--tcp", options.tcp,
+                    "congestion control in the workers' namespaces, instead of the file's");
     sub->add_option("--roots", options.roots, "sites of the roots, one stripe each, comma-separated");
-    sub->add_option("--lanes", options.lanes, "values per packet")->check(CLI::IsMember({64, 128, 192, 256, 320}));
+    sub->add_option("--lanes", options.lanes, "values per packet")
+        ->check(CLI::IsMember({64, 128, 192, 256, 320}));
     sub->add_option("--seed", options.seed, "of the links' losses");
     sub->add_option("--out", options.out, "folder for logs and results (default /tmp/l3dml-lab/NAME)");
   };
   CLI::App* run = app.add_subcommand("run", "bring the lab up, run its workload, report, take it down");
   with_file(run);
-  run->add_option("--set", options.settings, "KEY=VALUE: an option of the training script, for example steps=20");
+  run->add_option("--set", options.settings,
+                  "KEY=VALUE: an option of the training script, for example steps=20");
   run->add_option("--json", options.json, "write the figures there (default OUT/report.json)");
   run->add_option("--html", options.html, "write the page there (default OUT/report.html)");
   run->add_flag("--compare", options.compare, "run l3dml, then gloo with cubic, then gloo with bbr");
   CLI::App* up = app.add_subcommand("up", "bring the lab up and keep it until Ctrl-C");
   with_file(up);
-  CLI::App* explain = app.add_subcommand("explain", "check a file; say what its job would get and what limits it");
+  CLI::App* explain =
+      app.add_subcommand("explain", "check a file; say what its job would get and what limits it");
   with_file(explain);
   app.add_subcommand("list", "labs that come along");
   app.add_subcommand("clean", "remove what killed labs left");
@@ -191,7 +209,9 @@ int main_of(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   if (app.got_subcommand("list")) return list_command();
   if (app.got_subcommand(explain)) return explain_command(options);
-  if (geteuid() != 0) return fail(absl::PermissionDeniedError("makes network namespaces and taps: run it as root (sudo l3dml-lab ...)"));
+  if (geteuid() != 0)
+    return fail(absl::PermissionDeniedError(
+        "makes network namespaces and taps: run it as root (sudo l3dml-lab ...)"));
   if (app.got_subcommand("clean")) return clean_command();
   if (app.got_subcommand(up)) return up_command(options);
   std::string command;

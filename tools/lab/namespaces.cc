@@ -1,7 +1,6 @@
 #include "tools/lab/namespaces.h"
 
 #include "absl/strings/str_cat.h"
-
 #include "tools/lab/process.h"
 #include "tools/lab/status.h"
 
@@ -22,19 +21,21 @@ absl::Status configure(const Scenario& scenario, HostId id) {
   const control::Host& host = topology.hosts()[id];
   const control::Site& site = topology.sites()[host.site];
   const std::string netns = namespace_of(scenario, id), mac = text(site.mac);
-  const std::string gateway6 = text(control::gateway_address6()), gateway4 = text4(control::gateway_address4(site.locator));
-  // No duplicate address detection and no router solicitation: the switch knows every host, they know the switch.
+  const std::string gateway6 = text(control::gateway_address6()),
+                    gateway4 = text4(control::gateway_address4(site.locator));
+  // No duplicate address detection and no router solicitation: the switch knows every host, they know the
+  // switch.
   L3DML_RETURN_IF_ERROR(set(netns, absl::StrCat("net.ipv6.conf.", kInterface, ".accept_dad"), "0"));
   L3DML_RETURN_IF_ERROR(set(netns, absl::StrCat("net.ipv6.conf.", kInterface, ".accept_ra"), "0"));
   L3DML_RETURN_IF_ERROR(set(netns, "net.ipv4.tcp_congestion_control", scenario.tcp));
-  const std::string commands = absl::StrCat(                                                    //
-      "link set lo up\n",                                                                       //
-      "link set ", kInterface, " address ", text(host.mac), " mtu ", scenario.mtu, " up\n",     //
-      "addr add ", text(topology.address(id)), "/128 dev ", kInterface, " nodad\n",             //
-      "neigh replace ", gateway6, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",     //
-      "-6 route add default via ", gateway6, " dev ", kInterface, " onlink\n",                  //
-      "addr add ", text4(topology.address4(id)), "/32 dev ", kInterface, "\n",                  //
-      "neigh replace ", gateway4, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",     //
+  const std::string commands = absl::StrCat(                                                 //
+      "link set lo up\n",                                                                    //
+      "link set ", kInterface, " address ", text(host.mac), " mtu ", scenario.mtu, " up\n",  //
+      "addr add ", text(topology.address(id)), "/128 dev ", kInterface, " nodad\n",          //
+      "neigh replace ", gateway6, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",  //
+      "-6 route add default via ", gateway6, " dev ", kInterface, " onlink\n",               //
+      "addr add ", text4(topology.address4(id)), "/32 dev ", kInterface, "\n",               //
+      "neigh replace ", gateway4, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",  //
       "route add default via ", gateway4, " dev ", kInterface, " onlink\n");
   return run({"ip", "-n", netns, "-batch", "-"}, commands).status();
 }

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-
 #include "control/install/install.h"
 #include "control/jobs/compiler.h"
 #include "control/jobs/form.h"
@@ -17,15 +16,19 @@ namespace l3dml::lab {
 
 using control::HostId;
 
-absl::StatusOr<control::JobPlan> plan_of(const Scenario& scenario, std::vector<control::DeviceResources>* devices) {
+absl::StatusOr<control::JobPlan> plan_of(const Scenario& scenario,
+                                         std::vector<control::DeviceResources>* devices) {
   control::JobRequest request;
   request.name = scenario.name;
   request.sizing.lanes = scenario.job.lanes;
-  for (size_t h = 0; h < scenario.topology.hosts().size(); ++h) request.members.push_back(static_cast<HostId>(h));
-  for (const auto& [site, share] : scenario.job.roots) request.stripes.push_back({site, share, {scenario.job.inner, 2}});
+  for (size_t h = 0; h < scenario.topology.hosts().size(); ++h)
+    request.members.push_back(static_cast<HostId>(h));
+  for (const auto& [site, share] : scenario.job.roots)
+    request.stripes.push_back({site, share, {scenario.job.inner, 2}});
   if (request.stripes.empty()) {
-    auto form = control::choose_form(scenario.topology, request.members, request.sizing,
-                                     {.stripes = static_cast<int>(scenario.job.stripes), .inner = scenario.job.inner, .bytes = 4e6});
+    auto form = control::choose_form(
+        scenario.topology, request.members, request.sizing,
+        {.stripes = static_cast<int>(scenario.job.stripes), .inner = scenario.job.inner, .bytes = 4e6});
     if (!form.ok()) return form.status();
     request.stripes = *std::move(form);
   }
@@ -53,7 +56,8 @@ absl::Status Network::build(const std::string& folder) {
   const std::string jobs = folder + "/job";
   std::error_code error;
   std::filesystem::create_directories(jobs, error);
-  return write_job_files(scenario_.topology, *plan_, {.timeout_s = scenario_.job.timeout_s, .mtu = scenario_.mtu}, jobs);
+  return write_job_files(scenario_.topology, *plan_,
+                         {.timeout_s = scenario_.job.timeout_s, .mtu = scenario_.mtu}, jobs);
 }
 
 absl::Status Network::connect() {
@@ -63,7 +67,8 @@ absl::Status Network::connect() {
     options.device_id = site.device_id;
     auto device = control::target::connect_bfrt(options);
     if (!device.ok())
-      return absl::Status(device.status().code(), absl::StrCat("switch of site ", site.name, ": ", device.status().message()));
+      return absl::Status(device.status().code(),
+                          absl::StrCat("switch of site ", site.name, ": ", device.status().message()));
     devices_.push_back(*std::move(device));
   }
   return absl::OkStatus();
@@ -92,7 +97,8 @@ absl::Status Network::program() {
   for (size_t i = 0; i < wanted.size(); ++i)
     if (const auto writes = control::reconcile(*devices_[i], wanted[i]); !writes.ok())
       return absl::Status(writes.status().code(),
-                          absl::StrCat("switch of site ", scenario_.topology.sites()[i].name, ": ", writes.status().message()));
+                          absl::StrCat("switch of site ", scenario_.topology.sites()[i].name, ": ",
+                                       writes.status().message()));
   return absl::OkStatus();
 }
 
@@ -107,8 +113,9 @@ absl::Status Network::check_reachable() const {
       for (int i = 0; i < 4 && !answered; ++i)
         answered = run({"ip", "netns", "exec", from, "ping", "-n", "-q", "-c", "1", "-W", "2", to}).ok();
       if (!answered)
-        return absl::UnavailableError(absl::StrCat("worker ", topology.hosts()[h].name, " at ", to, " does not answer worker ",
-                                                   topology.hosts()[0].name, ": is there a path between their sites?"));
+        return absl::UnavailableError(absl::StrCat("worker ", topology.hosts()[h].name, " at ", to,
+                                                   " does not answer worker ", topology.hosts()[0].name,
+                                                   ": is there a path between their sites?"));
     }
   return absl::OkStatus();
 }

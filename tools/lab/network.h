@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
-
 #include "control/jobs/plan.h"
 #include "control/target/switch_target.h"
+#include "nlohmann/json.hpp"
 #include "tools/lab/leftovers.h"
 #include "tools/lab/scenario.h"
 #include "tools/lab/switch_process.h"
@@ -19,11 +18,13 @@
 namespace l3dml::lab {
 
 // The plan of the scenario's job: its roots, or the best form where it names none.
-absl::StatusOr<control::JobPlan> plan_of(const Scenario& scenario, std::vector<control::DeviceResources>* devices);
+absl::StatusOr<control::JobPlan> plan_of(const Scenario& scenario,
+                                         std::vector<control::DeviceResources>* devices);
 
 class Network {
  public:
-  // Files go to FOLDER. With the l3dml backend the job is planned and installed, and FOLDER/job/rankN.json written.
+  // Files go to FOLDER. With the l3dml backend the job is planned and installed, and FOLDER/job/rankN.json
+  // written.
   static absl::StatusOr<std::unique_ptr<Network>> up(const Scenario& scenario, const std::string& folder);
 
   Record& record() { return *record_; }

@@ -1,5 +1,11 @@
 #include "tools/lab/process.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -7,12 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -62,7 +62,8 @@ absl::StatusOr<Process> Process::start(const ProcessSpec& spec) {
   std::vector<std::string> env_texts;
   for (char** e = environ; *e; ++e) {
     const absl::string_view entry(*e);
-    if (!spec.environment.contains(std::string(entry.substr(0, entry.find('='))))) env_texts.emplace_back(entry);
+    if (!spec.environment.contains(std::string(entry.substr(0, entry.find('=')))))
+      env_texts.emplace_back(entry);
   }
   for (const auto& [key, value] : spec.environment) env_texts.push_back(absl::StrCat(key, "=", value));
   std::vector<char*> env, argv;
@@ -87,8 +88,8 @@ absl::StatusOr<Process> Process::start(const ProcessSpec& spec) {
   close(report[0]);
   if (n > 0) {
     waitpid(pid, nullptr, 0);
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot start ", spec.command[0], ": ", absl::string_view(text, static_cast<size_t>(n))));
+    return absl::FailedPreconditionError(absl::StrCat("cannot start ", spec.command[0], ": ",
+                                                      absl::string_view(text, static_cast<size_t>(n))));
   }
   return Process(pid);
 }
@@ -150,7 +151,8 @@ absl::StatusOr<std::string> run(const std::vector<std::string>& command, const s
   close(out[0]);
   int status = 0;
   if (pid < 0 || waitpid(pid, &status, 0) != pid) return absl::InternalError("fork failed");
-  if (code_of(status) == 127) return absl::FailedPreconditionError(absl::StrCat(command[0], " is not installed"));
+  if (code_of(status) == 127)
+    return absl::FailedPreconditionError(absl::StrCat(command[0], " is not installed"));
   if (code_of(status) != 0) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     return absl::InternalError(absl::StrCat(absl::StrJoin(command, " "), ": ", text));

@@ -1,14 +1,14 @@
-// A child process of the lab: in a process group of its own (Ctrl-C reaches the lab alone, which then ends its children
-// in order), killed by the kernel if the lab dies, and optionally in a network namespace.
-// One thread. Failure to exec is reported by start(), not by a dead child.
+// A child process of the lab: in a process group of its own (Ctrl-C reaches the lab alone, which then ends
+// its children in order), killed by the kernel if the lab dies, and optionally in a network namespace. One
+// thread. Failure to exec is reported by start(), not by a dead child.
 #pragma once
-
-#include <sys/types.h>
 
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "absl/status/statusor.h"
 
@@ -44,8 +44,8 @@ class Process {
 // Runs to the end; the error carries what it printed.
 absl::StatusOr<std::string> run(const std::vector<std::string>& command, const std::string& input = "");
 
-// When the process started, in clock ticks since boot: tells a process from another one that got its number later.
-// 0: no such process.
+// When the process started, in clock ticks since boot: tells a process from another one that got its number
+// later. 0: no such process.
 uint64_t start_time(pid_t pid);
 
 std::string describe_exit(int code);  // "exit code 1", "killed by signal 9 (Killed)"

@@ -1,13 +1,12 @@
 #include "tools/lab/report.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
+#include <sys/utsname.h>
+#include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "tools/lab/build_info.h"
 
 namespace l3dml::lab {
@@ -37,8 +36,9 @@ void Report::add(std::string name, std::variant<double, std::string> value, std:
 }
 
 nlohmann::ordered_json to_json(const Report& report) {
-  nlohmann::ordered_json out{{"program", report.program}, {"version", kVersion},         {"commit", kCommit},
-                             {"machine", machine()},      {"command", report.command}, {"rows", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json out{{"program", report.program}, {"version", kVersion},
+                             {"commit", kCommit},         {"machine", machine()},
+                             {"command", report.command}, {"rows", nlohmann::ordered_json::array()}};
   for (const Row& row : report.rows) {
     nlohmann::ordered_json r;
     r["name"] = row.name;

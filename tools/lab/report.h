@@ -1,5 +1,5 @@
-// The one shape of results that every program of this project writes (DESIGN section 15, Reports), and what a run of the
-// lab puts in it.
+// The one shape of results that every program of this project writes (DESIGN section 15, Reports), and what a
+// run of the lab puts in it.
 #pragma once
 
 #include <map>
@@ -9,9 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "nlohmann/json.hpp"
-
 #include "absl/status/status.h"
+#include "nlohmann/json.hpp"
 
 namespace l3dml::lab {
 
@@ -28,7 +27,8 @@ struct Report {
   std::vector<Row> rows;
 
   void add(std::string name, std::variant<double, std::string> value, std::string unit,
-           std::map<std::string, std::string> group, std::optional<std::pair<double, double>> spread = std::nullopt);
+           std::map<std::string, std::string> group,
+           std::optional<std::pair<double, double>> spread = std::nullopt);
 };
 
 nlohmann::ordered_json to_json(const Report& report);  // with version, commit and this machine

@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include "gtest/gtest.h"
-
 #include "tools/lab/html.h"
 #include "tools/lab/workers.h"
 
@@ -15,7 +14,8 @@ TEST(Report, has_the_one_shape) {
   report.add("step_time", 0.5, "s", {{"backend", "l3dml"}}, {{0.4, 0.6}});
   report.add("weights_sha256", "abc", "", {{"backend", "l3dml"}});
   const auto json = to_json(report);
-  for (const char* key : {"program", "version", "commit", "machine", "command", "rows"}) EXPECT_TRUE(json.contains(key)) << key;
+  for (const char* key : {"program", "version", "commit", "machine", "command", "rows"})
+    EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json["rows"][0]["value"], 0.5);
   EXPECT_EQ(json["rows"][0]["spread"][1], 0.6);
   EXPECT_EQ(json["rows"][1]["value"], "abc");
@@ -50,7 +50,8 @@ TEST(Html, shows_rows_and_runs_and_escapes) {
 }
 
 TEST(Progress, is_the_last_line_that_says_so) {
-  EXPECT_EQ(last_progress("hello\nprogress 1/9 loss 2\nprogress 3/9 loss 1.5\nbye"), (Progress{3, 9, "loss 1.5"}));
+  EXPECT_EQ(last_progress("hello\nprogress 1/9 loss 2\nprogress 3/9 loss 1.5\nbye"),
+            (Progress{3, 9, "loss 1.5"}));
   EXPECT_EQ(last_progress("progress 1/9"), (Progress{1, 9, ""}));
   EXPECT_EQ(last_progress("progress x/9 \nprogress 1/0 y"), Progress{});
 }

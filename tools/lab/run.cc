@@ -1,13 +1,12 @@
 #include "tools/lab/run.h"
 
-#include <poll.h>
-
 #include <chrono>
 #include <filesystem>
 #include <sstream>
 
-#include "absl/strings/str_cat.h"
+#include <poll.h>
 
+#include "absl/strings/str_cat.h"
 #include "tools/lab/namespaces.h"
 #include "tools/lab/network.h"
 #include "tools/lab/status.h"
@@ -21,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 uint64_t tcp_retransmissions(const Scenario& scenario) {
   uint64_t total = 0;
   for (size_t h = 0; h < scenario.topology.hosts().size(); ++h) {
-    const auto text = run({"ip", "netns", "exec", namespace_of(scenario, static_cast<control::HostId>(h)), "cat", "/proc/net/snmp"});
+    const auto text = run({"ip", "netns", "exec", namespace_of(scenario, static_cast<control::HostId>(h)),
+                           "cat", "/proc/net/snmp"});
     if (!text.ok()) continue;
     std::istringstream lines(*text);
     std::vector<std::string> names;
@@ -48,7 +48,8 @@ std::string run_name(const Scenario& scenario) {
   return scenario.backend == Backend::l3dml ? "l3dml" : absl::StrCat("gloo ", scenario.tcp);
 }
 
-absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::string& folder, const RunHooks& hooks) {
+absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::string& folder,
+                                        const RunHooks& hooks) {
   RunFigures figures;
   figures.name = run_name(scenario);
   figures.group = {{"lab", scenario.name}, {"backend", name(scenario.backend)}};
@@ -56,7 +57,8 @@ absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::str
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   std::filesystem::create_directories(folder, error);
-  if (error) return absl::PermissionDeniedError(absl::StrCat("cannot create ", folder, ": ", error.message()));
+  if (error)
+    return absl::PermissionDeniedError(absl::StrCat("cannot create ", folder, ": ", error.message()));
 
   hooks.stage("bringing the network up");
   auto network = Network::up(scenario, folder);

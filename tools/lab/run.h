@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
-
 #include "tools/lab/html.h"
 #include "tools/lab/report.h"
 #include "tools/lab/scenario.h"
@@ -16,7 +15,7 @@
 namespace l3dml::lab {
 
 struct RunFigures {
-  std::string name;                     // "l3dml", "gloo cubic"
+  std::string name;  // "l3dml", "gloo cubic"
   std::map<std::string, std::string> group;
   std::vector<nlohmann::json> workers;  // by rank, as they wrote it
   nlohmann::json before, after;         // the switch's statistics around the workload
@@ -26,12 +25,13 @@ struct RunFigures {
 };
 
 struct RunHooks {
-  std::function<void(const std::string&)> stage;     // "starting the switch", ...
-  std::function<void(const Progress&)> progress;     // about four times a second
+  std::function<void(const std::string&)> stage;  // "starting the switch", ...
+  std::function<void(const Progress&)> progress;  // about four times a second
   std::function<bool()> interrupted;
 };
 
-absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::string& folder, const RunHooks& hooks);
+absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::string& folder,
+                                        const RunHooks& hooks);
 
 std::string run_name(const Scenario& scenario);
 void add_rows(const RunFigures& figures, const Scenario& scenario, Report* report);

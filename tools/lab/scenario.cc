@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-
 #include "dataplane/io/link_parameters.h"
 #include "dataplane/io/units.h"
 #include "tools/lab/status.h"
@@ -59,7 +58,8 @@ absl::Status read_trace(const Field& trace, LinkFigures* link) {
 }
 
 // Everything in `field` but the keys in `others`, which are the caller's.
-absl::Status read_link(const Field& field, std::initializer_list<absl::string_view> others, LinkFigures* link) {
+absl::Status read_link(const Field& field, std::initializer_list<absl::string_view> others,
+                       LinkFigures* link) {
   io::LinkPatch patch;
   for (const auto& [name, value] : field.members()) {
     if (std::find(others.begin(), others.end(), name) != others.end()) continue;
@@ -91,7 +91,8 @@ absl::Status read_link(const Field& field, std::initializer_list<absl::string_vi
 bool usable_name(absl::string_view name) {
   if (name.empty() || name.size() > 24) return false;
   for (const char c : name)
-    if (!(('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '-' || c == '_')) return false;
+    if (!(('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '-' || c == '_'))
+      return false;
   return true;
 }
 
@@ -101,7 +102,8 @@ class Reader {
 
   absl::StatusOr<Scenario> read() {
     L3DML_RETURN_IF_ERROR(root_.expect_map("{sites: {...}, links: [...]}"));
-    L3DML_RETURN_IF_ERROR(root_.expect_keys({"name", "seed", "sites", "access", "links", "job", "workload", "backend", "tcp", "mtu"}));
+    L3DML_RETURN_IF_ERROR(root_.expect_keys(
+        {"name", "seed", "sites", "access", "links", "job", "workload", "backend", "tcp", "mtu"}));
     L3DML_RETURN_IF_ERROR(root_["name"].read(&out_.name));
     if (!usable_name(out_.name))
       return root_["name"].error(out_.name.empty() ? "is missing: a word for this lab, for example two-sites"
@@ -138,7 +140,8 @@ class Reader {
       L3DML_RETURN_IF_ERROR(read_workers(name, site["workers"], *id));
     }
     if (out_.topology.hosts().size() < 2)
-      return sites.error(absl::StrCat("there must be at least 2 workers in all, there are ", out_.topology.hosts().size()));
+      return sites.error(
+          absl::StrCat("there must be at least 2 workers in all, there are ", out_.topology.hosts().size()));
     return absl::OkStatus();
   }
 
@@ -158,7 +161,8 @@ class Reader {
           merged.spec = access_.spec;
           for (const auto& scalar : own.spec.scalars) set_scalar(&merged.spec, scalar);
           if (!own.spec.loss.empty()) merged.spec.loss = own.spec.loss;
-          if (!own.spec.trace.empty()) merged.spec.trace = own.spec.trace, merged.spec.repeat = own.spec.repeat;
+          if (!own.spec.trace.empty())
+            merged.spec.trace = own.spec.trace, merged.spec.repeat = own.spec.repeat;
           own.spec = merged.spec;
         }
         L3DML_RETURN_IF_ERROR(add_worker(name, worker, site, own));
@@ -181,10 +185,12 @@ class Reader {
     spec->scalars.push_back(scalar);
   }
 
-  absl::Status add_worker(const std::string& name, const Field& field, SiteId site, const LinkFigures& access) {
+  absl::Status add_worker(const std::string& name, const Field& field, SiteId site,
+                          const LinkFigures& access) {
     if (!usable_name(name)) return field.error("a worker's name must be at most 24 letters, digits, - and _");
     const io::LinkParameters& p = access.parameters;
-    const auto id = out_.topology.add_host(name, site, static_cast<double>(p.rate_bps), static_cast<double>(p.delay_ns) / 1e9);
+    const auto id = out_.topology.add_host(name, site, static_cast<double>(p.rate_bps),
+                                           static_cast<double>(p.delay_ns) / 1e9);
     if (!id.ok()) return field.error(id.status().message());
     out_.access.push_back(access.spec);
     return absl::OkStatus();
@@ -195,19 +201,22 @@ class Reader {
     if (!name.ok()) return name.status();
     if (const SiteId id = out_.topology.find_site(*name); id >= 0) return id;
     std::string known;
-    for (const control::Site& s : out_.topology.sites()) absl::StrAppend(&known, known.empty() ? "" : ", ", s.name);
+    for (const control::Site& s : out_.topology.sites())
+      absl::StrAppend(&known, known.empty() ? "" : ", ", s.name);
     return field.error(absl::StrCat("there is no site \"", *name, "\"; there are ", known));
   }
 
   absl::Status read_links() {
     const Field links = root_["links"];
-    if (links.present()) L3DML_RETURN_IF_ERROR(links.expect_list("[{between: [west, east], rate: 100Mbit, delay: 25ms}]"));
+    if (links.present())
+      L3DML_RETURN_IF_ERROR(links.expect_list("[{between: [west, east], rate: 100Mbit, delay: 25ms}]"));
     for (const Field& item : links.items()) {
       L3DML_RETURN_IF_ERROR(item.expect_map("{between: [west, east], rate: 100Mbit, delay: 25ms}"));
       const Field between = item["between"];
       L3DML_RETURN_IF_ERROR(between.expect_list("[west, east]"));
       const std::vector<Field> ends = between.items();
-      if (ends.size() != 2) return between.error("must name the two sites that the link joins, for example [west, east]");
+      if (ends.size() != 2)
+        return between.error("must name the two sites that the link joins, for example [west, east]");
       const auto a = site_named(ends[0]), b = site_named(ends[1]);
       if (!a.ok()) return a.status();
       if (!b.ok()) return b.status();
@@ -234,11 +243,13 @@ class Reader {
     L3DML_RETURN_IF_ERROR(job["lanes"].read(&lanes, 64, 320));
     if (lanes % 64 != 0) return job["lanes"].error("must be 64, 128, 192, 256 or 320");
     if (lanes > (static_cast<int64_t>(out_.mtu) - 72) / 4)
-      return job["lanes"].error(absl::StrCat("does not fit an MTU of ", out_.mtu, ": at most ", (out_.mtu - 72) / 4 / 64 * 64));
+      return job["lanes"].error(
+          absl::StrCat("does not fit an MTU of ", out_.mtu, ": at most ", (out_.mtu - 72) / 4 / 64 * 64));
     out_.job.lanes = static_cast<uint32_t>(lanes);
     L3DML_RETURN_IF_ERROR(job["format"].read(&out_.job.format));
     if (out_.job.format != "fixed32" && out_.job.format != "fixed16x2" && out_.job.format != "fixed8x4")
-      return job["format"].error(absl::StrCat("\"", out_.job.format, "\" must be fixed32, fixed16x2 or fixed8x4"));
+      return job["format"].error(
+          absl::StrCat("\"", out_.job.format, "\" must be fixed32, fixed16x2 or fixed8x4"));
     L3DML_RETURN_IF_ERROR(job["inner"].read(&out_.job.inner));
     L3DML_RETURN_IF_ERROR(job["stripes"].read(&out_.job.stripes, 0, 31));
     L3DML_RETURN_IF_ERROR(job["timeout"].read(&out_.job.timeout_s, 1, 86400));
@@ -263,7 +274,8 @@ class Reader {
     }
     for (const auto& [site, share] : out_.job.roots)
       if (!out_.topology.sites()[site].aggregates)
-        return roots.error(absl::StrCat("site ", out_.topology.sites()[site].name, " does not aggregate, it cannot be a root"));
+        return roots.error(absl::StrCat("site ", out_.topology.sites()[site].name,
+                                        " does not aggregate, it cannot be a root"));
     return absl::OkStatus();
   }
 
@@ -294,8 +306,9 @@ class Reader {
       }
     }
     if (!out_.workload.command.empty() && !out_.workload.options.empty())
-      return workload.error(absl::StrCat(out_.workload.options.begin()->first,
-                                         " is an option of the training script; with a command, put it there"));
+      return workload.error(
+          absl::StrCat(out_.workload.options.begin()->first,
+                       " is an option of the training script; with a command, put it there"));
     return absl::OkStatus();
   }
 
@@ -344,7 +357,8 @@ absl::Status check_tcp(const std::string& congestion_control) {
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   for (const std::string& word : words)
     if (word == congestion_control) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("this kernel has no \"", congestion_control, "\"; it has ", line));
+  return absl::InvalidArgumentError(
+      absl::StrCat("this kernel has no \"", congestion_control, "\"; it has ", line));
 }
 
 }  // namespace l3dml::lab

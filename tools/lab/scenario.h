@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-
 #include "control/jobs/plan.h"
 #include "control/topology/topology.h"
 
@@ -34,11 +33,11 @@ struct JobSpec {
   std::vector<std::pair<control::SiteId, double>> roots;  // one stripe each, with its share; empty: chosen
   int64_t stripes = 0;                                    // how many to choose; 0: that too
   bool inner = true;                                      // switches on the way sum as well
-  double timeout_s = 60;                                  // a collective in which nothing moves for so long fails
+  double timeout_s = 60;  // a collective in which nothing moves for so long fails
 };
 
 struct Workload {
-  std::vector<std::string> command;         // empty: the training script
+  std::vector<std::string> command;            // empty: the training script
   std::map<std::string, std::string> options;  // of the training script: --key value
   std::map<std::string, std::string> environment;
 };
@@ -59,7 +58,8 @@ struct Scenario {
 };
 
 absl::StatusOr<Scenario> load_scenario(const std::string& file);
-absl::StatusOr<Scenario> parse_scenario(const std::string& text, const std::string& file);  // `file`: for messages
+absl::StatusOr<Scenario> parse_scenario(const std::string& text,
+                                        const std::string& file);  // `file`: for messages
 
 const char* name(Backend backend);
 absl::StatusOr<Backend> parse_backend(const std::string& text);

@@ -45,30 +45,39 @@ struct Bad {
 
 TEST(Scenario, refuses_with_line_key_and_what_would_be_right) {
   const Bad cases[] = {
-      {"unknown key", "workload:", "worklod:", "x.yaml:9: worklod: is not known here; did you mean workload?"},
-      {"no name", "name: two", "seed: 2", "x.yaml:1: name: is missing: a word for this lab, for example two-sites"},
-      {"no such site", "[west, east]", "[west, eats]", "x.yaml:7: links[0].between[1]: there is no site \"eats\"; there are west, east"},
+      {"unknown key",
+       "workload:", "worklod:", "x.yaml:9: worklod: is not known here; did you mean workload?"},
+      {"no name", "name: two", "seed: 2",
+       "x.yaml:1: name: is missing: a word for this lab, for example two-sites"},
+      {"no such site", "[west, east]", "[west, eats]",
+       "x.yaml:7: links[0].between[1]: there is no site \"eats\"; there are west, east"},
       {"rate", "100Mbit", "fast", "x.yaml:7: links[0].rate: "},
       {"loss", "0.1%", "110%", "x.yaml:7: links[0].loss: "},
-      {"one end", "[west, east]", "[west]", "x.yaml:7: links[0].between: must name the two sites that the link joins, for example [west, east]"},
+      {"one end", "[west, east]", "[west]",
+       "x.yaml:7: links[0].between: must name the two sites that the link joins, for example [west, east]"},
       {"link key", "delay: 25ms", "dealy: 25ms", "x.yaml:7: links[0].dealy: \"dealy\" is no link parameter"},
       {"lanes", "lanes: 320", "lanes: 100", "x.yaml:8: job.lanes: must be 64, 128, 192, 256 or 320"},
-      {"lanes mtu", "name: two", "name: two\nmtu: 1300", "x.yaml:9: job.lanes: does not fit an MTU of 1300: at most 256"},
+      {"lanes mtu", "name: two", "name: two\nmtu: 1300",
+       "x.yaml:9: job.lanes: does not fit an MTU of 1300: at most 256"},
       {"job key", "roots:", "root:", "x.yaml:8: job.root: is not known here; did you mean roots?"},
-      {"workers", "workers: 2", "workers: -1", "x.yaml:3: sites.west.workers: \"-1\" must be a whole number from 0 to 60"},
+      {"workers", "workers: 2", "workers: -1",
+       "x.yaml:3: sites.west.workers: \"-1\" must be a whole number from 0 to 60"},
       {"same worker", "e0", "west0", "x.yaml:4: sites.east.workers[0]: worker west0 is there twice"},
       {"too few", "workers: 2", "workers: 0", nullptr},
       {"not yaml", "sites:", "sites: [", "x.yaml:"},
-      {"backend", "name: two", "name: two\nbackend: nccl", "x.yaml:2: backend: \"nccl\" must be l3dml or gloo"},
+      {"backend", "name: two", "name: two\nbackend: nccl",
+       "x.yaml:2: backend: \"nccl\" must be l3dml or gloo"},
       {"tcp", "name: two", "name: two\ntcp: none", "x.yaml:2: tcp: this kernel has no \"none\"; it has "},
-      {"command", "{steps: 5}", "{steps: 5, command: [true]}", "x.yaml:9: workload: steps is an option of the training script"},
+      {"command", "{steps: 5}", "{steps: 5, command: [true]}",
+       "x.yaml:9: workload: steps is an option of the training script"},
   };
   for (const Bad& bad : cases) {
     const std::string text = absl::StrReplaceAll(kGood, {{bad.from, bad.to}});
     const auto s = parse_scenario(text, "x.yaml");
     if (bad.error == nullptr) continue;
     ASSERT_FALSE(s.ok()) << bad.what;
-    EXPECT_TRUE(s.status().message().substr(0, std::string(bad.error).size()) == bad.error) << bad.what << ": " << s.status();
+    EXPECT_TRUE(s.status().message().substr(0, std::string(bad.error).size()) == bad.error)
+        << bad.what << ": " << s.status();
     EXPECT_EQ(s.status().message().find('\n'), std::string::npos);
   }
 }
@@ -80,13 +89,18 @@ TEST(Scenario, refuses_a_lab_without_enough_workers) {
 
 TEST(Scenario, trace_must_go_forward_and_change_something) {
   const auto lab = [](const std::string& trace) {
-    return parse_scenario("name: x\nsites: {a: {workers: 1}, b: {workers: 1}}\nlinks:\n  - between: [a, b]\n    trace: " + trace + "\n",
-                          "x.yaml")
+    return parse_scenario(
+               "name: x\nsites: {a: {workers: 1}, b: {workers: 1}}\nlinks:\n  - between: [a, b]\n    "
+               "trace: " +
+                   trace + "\n",
+               "x.yaml")
         .status();
   };
   EXPECT_TRUE(lab("[{at: 1s, rate: 1Mbit}, {at: 2s, up: false}]").ok());
-  EXPECT_EQ(lab("[{at: 2s, rate: 1Mbit}, {at: 2s, up: false}]").message(), "x.yaml:5: links[0].trace[1].at: must be later than the change before it");
-  EXPECT_EQ(lab("[{at: 2s}]").message(), "x.yaml:5: links[0].trace[0]: changes nothing: add for example rate: 50Mbit");
+  EXPECT_EQ(lab("[{at: 2s, rate: 1Mbit}, {at: 2s, up: false}]").message(),
+            "x.yaml:5: links[0].trace[1].at: must be later than the change before it");
+  EXPECT_EQ(lab("[{at: 2s}]").message(),
+            "x.yaml:5: links[0].trace[0]: changes nothing: add for example rate: 50Mbit");
 }
 
 TEST(Labs, all_that_come_along_are_good_and_can_be_planned) {
@@ -95,9 +109,11 @@ TEST(Labs, all_that_come_along_are_good_and_can_be_planned) {
     const auto s = load_scenario(item.path().string());
     ASSERT_TRUE(s.ok()) << s.status();
     EXPECT_EQ(s->name, item.path().stem().string());
-    std::vector<control::DeviceResources> devices(s->topology.sites().size(), control::DeviceResources(control::Capability{}));
+    std::vector<control::DeviceResources> devices(s->topology.sites().size(),
+                                                  control::DeviceResources(control::Capability{}));
     control::JobRequest request;
-    for (size_t h = 0; h < s->topology.hosts().size(); ++h) request.members.push_back(static_cast<control::HostId>(h));
+    for (size_t h = 0; h < s->topology.hosts().size(); ++h)
+      request.members.push_back(static_cast<control::HostId>(h));
     for (const auto& [site, share] : s->job.roots) request.stripes.push_back({site, share, {}});
     if (request.stripes.empty()) request.stripes.push_back({0, 1, {}});
     const auto plan = control::plan_job(s->topology, request, &devices);

@@ -1,17 +1,16 @@
 #include "tools/lab/switch_process.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-
 #include "tools/lab/build_info.h"
 #include "tools/lab/namespaces.h"
 #include "tools/lab/status.h"
@@ -32,7 +31,8 @@ std::string quoted(const std::string& text) {
 
 std::string scalars(const std::vector<std::pair<std::string, std::string>>& fields) {
   std::string out;
-  for (const auto& [name, value] : fields) absl::StrAppend(&out, out.empty() ? "" : ", ", name, ": ", quoted(value));
+  for (const auto& [name, value] : fields)
+    absl::StrAppend(&out, out.empty() ? "" : ", ", name, ": ", quoted(value));
   return out;
 }
 
@@ -44,7 +44,8 @@ std::string parameters(const LinkSpec& link) {
   if (!link.trace.empty()) {
     std::string changes;
     for (const LinkSpec::Change& change : link.trace)
-      absl::StrAppend(&changes, changes.empty() ? "" : ", ", "{at: ", quoted(change.at), ", ", scalars(change.scalars), "}");
+      absl::StrAppend(&changes, changes.empty() ? "" : ", ", "{at: ", quoted(change.at), ", ",
+                      scalars(change.scalars), "}");
     parts.push_back(absl::StrCat("trace: [", changes, "]"));
     if (!link.repeat.empty()) parts.push_back(absl::StrCat("repeat: ", quoted(link.repeat)));
   }
@@ -57,49 +58,57 @@ std::string parameters(const LinkSpec& link) {
 
 std::string switch_config(const Scenario& scenario, const std::string& control_socket) {
   const control::Topology& topology = scenario.topology;
-  std::string out = absl::StrCat("# Written by l3dml-lab from ", scenario.file, ".\nlog_level: warning\nseed: ", scenario.seed,
-                                 "\nbfrt: \"127.0.0.1:0\"\nstatus: \"\"\ncontrol: ", quoted("unix:" + control_socket), "\ndevices:\n");
+  std::string out = absl::StrCat(
+      "# Written by l3dml-lab from ", scenario.file, ".\nlog_level: warning\nseed: ", scenario.seed,
+      "\nbfrt: \"127.0.0.1:0\"\nstatus: \"\"\ncontrol: ", quoted("unix:" + control_socket), "\ndevices:\n");
   const auto ports_of = [&](control::SiteId site) {
     std::string ports;
     for (size_t h = 0; h < topology.hosts().size(); ++h) {
       const control::Host& host = topology.hosts()[h];
       if (host.site != site) continue;
-      absl::StrAppend(&ports, "      - {port: ", host.port, ", name: ", quoted(host.name), ", tap: ", kInterface, ", netns: ",
-                      quoted(namespace_of(scenario, static_cast<control::HostId>(h))), ", mac: ", quoted(control::text(host.mac)),
-                      ", mtu: ", scenario.mtu);
-      if (!scenario.access[h].empty()) absl::StrAppend(&ports, ", link: {", parameters(scenario.access[h]), "}");
+      absl::StrAppend(&ports, "      - {port: ", host.port, ", name: ", quoted(host.name),
+                      ", tap: ", kInterface,
+                      ", netns: ", quoted(namespace_of(scenario, static_cast<control::HostId>(h))),
+                      ", mac: ", quoted(control::text(host.mac)), ", mtu: ", scenario.mtu);
+      if (!scenario.access[h].empty())
+        absl::StrAppend(&ports, ", link: {", parameters(scenario.access[h]), "}");
       absl::StrAppend(&ports, "}\n");
     }
     return ports;
   };
   for (size_t s = 0; s < topology.sites().size(); ++s) {
     const control::Site& site = topology.sites()[s];
-    absl::StrAppend(&out, "  - name: ", quoted(site.name), "\n    id: ", site.device_id, "\n    mac: ", quoted(control::text(site.mac)),
-                    "\n    lanes: ", scenario.job.lanes, "\n");
-    if (const std::string ports = ports_of(static_cast<control::SiteId>(s)); !ports.empty()) absl::StrAppend(&out, "    ports:\n", ports);
+    absl::StrAppend(&out, "  - name: ", quoted(site.name), "\n    id: ", site.device_id,
+                    "\n    mac: ", quoted(control::text(site.mac)), "\n    lanes: ", scenario.job.lanes,
+                    "\n");
+    if (const std::string ports = ports_of(static_cast<control::SiteId>(s)); !ports.empty())
+      absl::StrAppend(&out, "    ports:\n", ports);
   }
   if (!topology.links().empty()) absl::StrAppend(&out, "links:\n");
   for (size_t l = 0; l < topology.links().size(); ++l) {
     const control::Link& link = topology.links()[l];
     const std::string more = parameters(scenario.links[l]);
-    absl::StrAppend(&out, "  - {name: ", quoted(link.name), ", ends: [\"", topology.sites()[link.a].name, ":", link.port_a, "\", \"",
-                    topology.sites()[link.b].name, ":", link.port_b, "\"]", more.empty() ? "" : ", ", more, "}\n");
+    absl::StrAppend(&out, "  - {name: ", quoted(link.name), ", ends: [\"", topology.sites()[link.a].name, ":",
+                    link.port_a, "\", \"", topology.sites()[link.b].name, ":", link.port_b, "\"]",
+                    more.empty() ? "" : ", ", more, "}\n");
   }
   return out;
 }
 
-absl::StatusOr<SwitchProcess> SwitchProcess::start(const Scenario& scenario, const std::string& folder, Record* record) {
+absl::StatusOr<SwitchProcess> SwitchProcess::start(const Scenario& scenario, const std::string& folder,
+                                                   Record* record) {
   const std::string config = absl::StrCat(folder, "/switch.yaml"), log = absl::StrCat(folder, "/switch.log");
   const std::string socket = absl::StrCat(folder, "/switch.sock");
   std::ofstream out(config);
   out << switch_config(scenario, socket);
   out.close();
   if (!out) return absl::PermissionDeniedError(absl::StrCat("cannot write ", config));
-  auto process = Process::start({.command = {absl::StrCat(kBuildRoot, "/dataplane/l3dml-switch"), config, "--json"},
-                                 .environment = {},
-                                 .netns = "",
-                                 .output_file = log,
-                                 .directory = ""});
+  auto process =
+      Process::start({.command = {absl::StrCat(kBuildRoot, "/dataplane/l3dml-switch"), config, "--json"},
+                      .environment = {},
+                      .netns = "",
+                      .output_file = log,
+                      .directory = ""});
   if (!process.ok()) return process.status();
   L3DML_RETURN_IF_ERROR(record->add_process(process->pid()));
   SwitchProcess result(*std::move(process), log, socket);
@@ -117,10 +126,12 @@ absl::Status SwitchProcess::wait_ready() {
       return absl::OkStatus();
     }
     if (const auto code = process_.poll())
-      return absl::InternalError(absl::StrCat("the switch ended with ", describe_exit(*code), ": ", last_words(), " [", log_, "]"));
+      return absl::InternalError(
+          absl::StrCat("the switch ended with ", describe_exit(*code), ": ", last_words(), " [", log_, "]"));
     ::poll(nullptr, 0, 20);
   }
-  return absl::DeadlineExceededError(absl::StrCat("the switch is not ready after ", kReadyMs / 1000, " s: ", last_words(), " [", log_, "]"));
+  return absl::DeadlineExceededError(
+      absl::StrCat("the switch is not ready after ", kReadyMs / 1000, " s: ", last_words(), " [", log_, "]"));
 }
 
 std::string SwitchProcess::last_words() const {
@@ -151,8 +162,11 @@ absl::StatusOr<nlohmann::json> SwitchProcess::ask(const nlohmann::json& request)
   const int error = errno;
   if (fd >= 0) close(fd);
   auto value = nlohmann::json::parse(answer, nullptr, false);
-  if (!value.is_object()) return absl::UnavailableError(absl::StrCat("the switch does not answer on ", socket_, ": ", std::strerror(error)));
-  if (!value.value("ok", true)) return absl::InternalError(absl::StrCat("the switch refuses: ", value.value("error", "no reason given")));
+  if (!value.is_object())
+    return absl::UnavailableError(
+        absl::StrCat("the switch does not answer on ", socket_, ": ", std::strerror(error)));
+  if (!value.value("ok", true))
+    return absl::InternalError(absl::StrCat("the switch refuses: ", value.value("error", "no reason given")));
   return value;
 }
 

@@ -6,21 +6,22 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
-
 #include "tools/lab/leftovers.h"
 #include "tools/lab/process.h"
 #include "tools/lab/scenario.h"
 
 namespace l3dml::lab {
 
-// The switch's YAML file: a device per site, a tap per worker opened inside its namespace, every link with its
-// parameters as the lab file spells them.
+// The switch's YAML file: a device per site, a tap per worker opened inside its namespace, every link with
+// its parameters as the lab file spells them.
 std::string switch_config(const Scenario& scenario, const std::string& control_socket);
 
 class SwitchProcess {
  public:
-  // Writes FOLDER/switch.yaml, starts the switch and waits until it says that it is ready. Errors carry its last words.
-  static absl::StatusOr<SwitchProcess> start(const Scenario& scenario, const std::string& folder, Record* record);
+  // Writes FOLDER/switch.yaml, starts the switch and waits until it says that it is ready. Errors carry its
+  // last words.
+  static absl::StatusOr<SwitchProcess> start(const Scenario& scenario, const std::string& folder,
+                                             Record* record);
 
   std::string bfrt_address() const { return bfrt_address_; }
   bool alive() { return !process_.poll(); }

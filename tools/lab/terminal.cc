@@ -1,13 +1,12 @@
 #include "tools/lab/terminal.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-
 #include "tools/lab/chart.h"
 
 namespace l3dml::lab {
@@ -29,7 +28,8 @@ std::string shown(const Row& row) {
   const double v = std::get<double>(row.value);
   if (row.unit == "bit/s") return absl::StrFormat("%.1f Mb/s", v / 1e6);
   if (row.unit == "byte") return absl::StrFormat("%.1f MB", v / 1e6);
-  return absl::StrCat(number(v), row.unit.empty() || row.unit == "packet" ? "" : " ", row.unit == "packet" ? "" : row.unit);
+  return absl::StrCat(number(v), row.unit.empty() || row.unit == "packet" ? "" : " ",
+                      row.unit == "packet" ? "" : row.unit);
 }
 
 }  // namespace
@@ -57,18 +57,21 @@ void Terminal::stage(const std::string& text) {
 
 void Terminal::progress(const Progress& progress) {
   if (progress.total == 0 || (progress == last_)) return;
-  const bool tenth = progress.done * 10 / progress.total != last_.done * 10 / std::max<int64_t>(1, last_.total);
+  const bool tenth =
+      progress.done * 10 / progress.total != last_.done * 10 / std::max<int64_t>(1, last_.total);
   last_ = progress;
   if (!tty_ && !tenth && progress.done != progress.total) return;
   const int filled = static_cast<int>(kBar * progress.done / progress.total);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   line(absl::StrFormat("%s [%s%s] %d/%d  %s  %.0f s", title_, std::string(static_cast<size_t>(filled), '#'),
-                       std::string(static_cast<size_t>(kBar - filled), '.'), progress.done, progress.total, progress.note, seconds));
+                       std::string(static_cast<size_t>(kBar - filled), '.'), progress.done, progress.total,
+                       progress.note, seconds));
 }
 
 std::string summary(const Report& report) {
-  constexpr const char* kNames[] = {"step_time", "communication_time", "goodput", "wan_bytes", "lost_packets",
-                                    "queue_drops", "repaired_packets", "accuracy", "weights_sha256"};
+  constexpr const char* kNames[] = {"step_time",        "communication_time", "goodput",
+                                    "wan_bytes",        "lost_packets",       "queue_drops",
+                                    "repaired_packets", "accuracy",           "weights_sha256"};
   std::vector<std::string> runs;
   for (const Row& row : report.rows)
     if (std::find(runs.begin(), runs.end(), run_of(row)) == runs.end()) runs.push_back(run_of(row));
@@ -79,8 +82,9 @@ std::string summary(const Report& report) {
     std::string cells;
     bool any = false;
     for (const std::string& run : runs) {
-      const auto row = std::find_if(report.rows.begin(), report.rows.end(),
-                                    [&](const Row& r) { return r.name == name && run_of(r) == run && !r.group.contains("link"); });
+      const auto row = std::find_if(report.rows.begin(), report.rows.end(), [&](const Row& r) {
+        return r.name == name && run_of(r) == run && !r.group.contains("link");
+      });
       any |= row != report.rows.end();
       absl::StrAppendFormat(&cells, " %16s", row == report.rows.end() ? "" : shown(*row));
     }

@@ -1,5 +1,5 @@
-// What a person sees while a lab runs: a stage, a progress bar, a table at the end. Standard error, so that standard
-// output stays for results; plain lines where it is not a terminal.
+// What a person sees while a lab runs: a stage, a progress bar, a table at the end. Standard error, so that
+// standard output stays for results; plain lines where it is not a terminal.
 #pragma once
 
 #include <chrono>

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-
 #include "tools/lab/build_info.h"
 #include "tools/lab/namespaces.h"
 #include "tools/lab/status.h"
@@ -24,8 +23,12 @@ std::string read_file(const std::string& file) {
 
 std::vector<std::string> command_of(const Scenario& scenario, const std::string& folder) {
   if (!scenario.workload.command.empty()) return scenario.workload.command;
-  std::vector<std::string> command{"/usr/bin/python3", absl::StrCat(kSourceRoot, "/tools/train/train.py"),
-                                   "--backend", name(scenario.backend), "--out", folder};
+  std::vector<std::string> command{"/usr/bin/python3",
+                                   absl::StrCat(kSourceRoot, "/tools/train/train.py"),
+                                   "--backend",
+                                   name(scenario.backend),
+                                   "--out",
+                                   folder};
   for (const auto& [key, value] : scenario.workload.options) {
     command.push_back(absl::StrCat("--", key));
     command.push_back(value);
@@ -33,21 +36,21 @@ std::vector<std::string> command_of(const Scenario& scenario, const std::string&
   return command;
 }
 
-std::map<std::string, std::string> environment_of(const Scenario& scenario, const std::string& folder, size_t rank) {
+std::map<std::string, std::string> environment_of(const Scenario& scenario, const std::string& folder,
+                                                  size_t rank) {
   const control::Topology& topology = scenario.topology;
-  std::map<std::string, std::string> env{
-      {"RANK", absl::StrCat(rank)},
-      {"LOCAL_RANK", "0"},
-      {"WORLD_SIZE", absl::StrCat(topology.hosts().size())},
-      {"MASTER_ADDR", control::text4(topology.address4(0))},
-      {"MASTER_PORT", absl::StrCat(kMasterPort)},
-      {"GLOO_SOCKET_IFNAME", kInterface},
-      {"OMP_NUM_THREADS", "1"},
-      {"L3DML_BACKEND", name(scenario.backend)},
-      {"L3DML_WORKER", topology.hosts()[rank].name},
-      {"L3DML_OUT", folder},
-      {"PYTHONUNBUFFERED", "1"},
-      {"PYTHONPATH", absl::StrCat(kBuildRoot, "/tools/torch")}};
+  std::map<std::string, std::string> env{{"RANK", absl::StrCat(rank)},
+                                         {"LOCAL_RANK", "0"},
+                                         {"WORLD_SIZE", absl::StrCat(topology.hosts().size())},
+                                         {"MASTER_ADDR", control::text4(topology.address4(0))},
+                                         {"MASTER_PORT", absl::StrCat(kMasterPort)},
+                                         {"GLOO_SOCKET_IFNAME", kInterface},
+                                         {"OMP_NUM_THREADS", "1"},
+                                         {"L3DML_BACKEND", name(scenario.backend)},
+                                         {"L3DML_WORKER", topology.hosts()[rank].name},
+                                         {"L3DML_OUT", folder},
+                                         {"PYTHONUNBUFFERED", "1"},
+                                         {"PYTHONPATH", absl::StrCat(kBuildRoot, "/tools/torch")}};
   if (scenario.backend == Backend::l3dml) {
     env["L3DML_JOB"] = absl::StrCat(folder, "/job/rank", rank, ".json");
     env["L3DML_FORMAT"] = scenario.job.format;
@@ -91,7 +94,9 @@ absl::StatusOr<Workers> Workers::start(const Scenario& scenario, const std::stri
   return workers;
 }
 
-std::string Workers::log(size_t rank) const { return read_file(absl::StrCat(folder_, "/rank", rank, ".log")); }
+std::string Workers::log(size_t rank) const {
+  return read_file(absl::StrCat(folder_, "/rank", rank, ".log"));
+}
 
 absl::StatusOr<bool> Workers::poll() {
   bool all = true;
@@ -99,8 +104,9 @@ absl::StatusOr<bool> Workers::poll() {
     const auto code = processes_[rank].poll();
     all &= code.has_value();
     if (code && *code != 0)
-      return absl::InternalError(absl::StrCat("worker ", names_[rank], " (rank ", rank, ") ended with ", describe_exit(*code),
-                                              ": ", last_words(log(rank)), " [", folder_, "/rank", rank, ".log]"));
+      return absl::InternalError(absl::StrCat("worker ", names_[rank], " (rank ", rank, ") ended with ",
+                                              describe_exit(*code), ": ", last_words(log(rank)), " [",
+                                              folder_, "/rank", rank, ".log]"));
   }
   return all;
 }

@@ -1,6 +1,6 @@
-// The workers: one process per rank, each in its namespace, started together and watched to the end. What they are told
-// is in their environment (RANK, WORLD_SIZE, MASTER_ADDR, L3DML_JOB, ...; README.md lists it), what they say comes back
-// as "progress DONE/TOTAL note" lines and as FOLDER/rankN.json.
+// The workers: one process per rank, each in its namespace, started together and watched to the end. What
+// they are told is in their environment (RANK, WORLD_SIZE, MASTER_ADDR, L3DML_JOB, ...; README.md lists it),
+// what they say comes back as "progress DONE/TOTAL note" lines and as FOLDER/rankN.json.
 #pragma once
 
 #include <string>
@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
-
 #include "tools/lab/leftovers.h"
 #include "tools/lab/process.h"
 #include "tools/lab/scenario.h"

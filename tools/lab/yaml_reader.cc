@@ -57,14 +57,16 @@ absl::StatusOr<Field> Field::load(const std::string& file) {
   try {
     return Field(YAML::LoadFile(file), file, "", 1);
   } catch (const YAML::BadFile&) {
-    return absl::NotFoundError(absl::StrCat(file, ": cannot be read: name an existing lab file, or one of `l3dml-lab list`"));
+    return absl::NotFoundError(
+        absl::StrCat(file, ": cannot be read: name an existing lab file, or one of `l3dml-lab list`"));
   } catch (const YAML::Exception& e) {
     return yaml_error(file, e);
   }
 }
 
 absl::Status Field::error(absl::string_view message) const {
-  return absl::InvalidArgumentError(absl::StrCat(file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ", message));
+  return absl::InvalidArgumentError(
+      absl::StrCat(file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ", message));
 }
 
 absl::Status Field::expect_map(absl::string_view example) const {
@@ -82,8 +84,9 @@ absl::Status Field::expect_keys(std::initializer_list<absl::string_view> keys) c
   for (const auto& [name, value] : members()) {
     if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
       const absl::string_view near = nearest(name, keys);
-      return value.error(near.empty() ? absl::StrCat("is not known here; there are ", absl::StrJoin(keys, ", "))
-                                      : absl::StrCat("is not known here; did you mean ", near, "?"));
+      return value.error(near.empty()
+                             ? absl::StrCat("is not known here; there are ", absl::StrJoin(keys, ", "))
+                             : absl::StrCat("is not known here; did you mean ", near, "?"));
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) return value.error("is there twice");
     seen.push_back(name);
@@ -104,7 +107,8 @@ std::vector<Field> Field::items() const {
   std::vector<Field> result;
   if (node_.IsSequence())
     for (const YAML::Node& child : node_)
-      result.push_back(Field(child, file_, absl::StrCat(path_, "[", result.size(), "]"), child.Mark().line + 1));
+      result.push_back(
+          Field(child, file_, absl::StrCat(path_, "[", result.size(), "]"), child.Mark().line + 1));
   return result;
 }
 
@@ -135,7 +139,8 @@ absl::Status Field::read(bool* target) const {
   if (!present()) return absl::OkStatus();
   auto value = text();
   if (!value.ok()) return value.status();
-  if (*value != "true" && *value != "false") return error(absl::StrCat("\"", *value, "\" must be true or false"));
+  if (*value != "true" && *value != "false")
+    return error(absl::StrCat("\"", *value, "\" must be true or false"));
   *target = *value == "true";
   return absl::OkStatus();
 }

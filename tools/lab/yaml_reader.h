@@ -1,14 +1,14 @@
-// Strict reading of a YAML file: every key must be known, every error is one line that names file, line, key and what
-// would be right. Thin over yaml-cpp, whose exceptions end here.
+// Strict reading of a YAML file: every key must be known, every error is one line that names file, line, key
+// and what would be right. Thin over yaml-cpp, whose exceptions end here.
 #pragma once
 
 #include <initializer_list>
 #include <string>
-#include "absl/strings/string_view.h"
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "yaml-cpp/yaml.h"
 
 namespace l3dml::lab {
@@ -33,8 +33,8 @@ class Field {
   absl::Status expect_map(absl::string_view example) const;
   absl::Status expect_list(absl::string_view example) const;
 
-  Field operator[](absl::string_view key) const;  // absent if it is not there
-  std::vector<Field> items() const;              // of a list
+  Field operator[](absl::string_view key) const;               // absent if it is not there
+  std::vector<Field> items() const;                            // of a list
   std::vector<std::pair<std::string, Field>> members() const;  // of a map, in order of the file
 
   absl::StatusOr<std::string> text() const;
