@@ -12,7 +12,7 @@ bool Worker::run_once(int64_t now_ns) {
   for (const Forward& forward : forwards_) {
     const unsigned count = forward.from->rx_burst(burst_.data(), base::kBurst, now_ns);
     if (count == 0) continue;
-    forward.to->tx_burst({burst_.data(), count}, now_ns);
+    send(*forward.to, {burst_.data(), count}, now_ns);
     busy = true;
   }
   for (const auto& lane : lanes_) {
@@ -81,11 +81,14 @@ void Worker::gather(Output& output, base::Packet* packet, int64_t now_ns) {
 
 void Worker::flush(Output& output, int64_t now_ns) {
   if (output.count == 0) return;
-  if (io::Capture* capture = output.port->capture())
-    for (unsigned i = 0; i < output.count; ++i)
-      capture->see(*output.packets[i], io::Capture::Direction::out, now_ns);
-  output.port->tx_burst({output.packets.data(), output.count}, now_ns);
+  send(*output.port, {output.packets.data(), output.count}, now_ns);
   output.count = 0;
+}
+
+void Worker::send(io::Port& port, std::span<base::Packet* const> packets, int64_t now_ns) {
+  if (io::Capture* capture = port.capture())
+    for (const base::Packet* packet : packets) capture->see(*packet, io::Capture::Direction::out, now_ns);
+  port.tx_burst(packets, now_ns);
 }
 
 int64_t Worker::next_deadline_ns() const {

@@ -105,6 +105,7 @@ class Worker final : public io::Wakeable {
   void gather(Output& output, base::Packet* packet, int64_t now_ns);
   void dispatch(Lane& lane, int64_t now_ns);
   void flush(Output& output, int64_t now_ns);
+  void send(io::Port& port, std::span<base::Packet* const> packets, int64_t now_ns);
   void rest(const base::Clock& clock, int64_t now_ns);
   void watch(io::Port* port);
 
