@@ -45,14 +45,17 @@ struct RigConfig {
   uint32_t first_number = 1 << 20;
   uint32_t seq_ring = 64;
   int64_t sync_idle_ns = 200 * base::kMicrosecond;
+  uint32_t device_slots = 1024, device_lanes = 320, device_neighbors = 64;
 };
 
 class Rig {
  public:
   explicit Rig(const RigConfig& config = {}) : c(config) {
     DeviceConfig device_config;
-    device_config.slots = 1024, device_config.lanes = 320, device_config.neighbors = 64,
-    device_config.ring_entries = 64 * c.seq_ring;
+    device_config.slots = c.device_slots;
+    device_config.lanes = c.device_lanes;
+    device_config.neighbors = c.device_neighbors;
+    device_config.ring_entries = c.device_neighbors * c.seq_ring;
     device_config.mac = kSwitchMac;
     device_config.sync_idle_ns = c.sync_idle_ns;
     base::PacketPool* pools[] = {&pool};
@@ -286,7 +289,7 @@ class Rig {
                     u(slot_base, 32),
                     u(slot_mask, 32),
                     u(0, 8),
-                    u(neighbor % 64 * j.seq_ring, 32),
+                    u(neighbor * j.seq_ring, 32),
                     u(j.seq_ring - 1, 32)};
     insert("pipe.Egress.replica.replica", entry);
   }

@@ -1,0 +1,57 @@
+// bench-compare: the rows of the speed table that need no namespaces. bench/compare (the script) adds the
+// rest.
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/compare/compare.h"
+
+int main(int argc, char** argv) {
+  using namespace l3dml;
+  CLI::App app{"Compares the pipeline and the kernels with their peers, in one run."};
+  bench::Options options;
+  std::string json, only;
+  app.add_option("--rounds", options.rounds, "rounds per row; each times both sides")
+      ->check(CLI::Range(3, 101));
+  app.add_flag("--quick", options.quick, "shorter rounds");
+  app.add_option("--only", only, "aggregation, cost, shards, quantise or forward");
+  app.add_option("--json", json, "write the report to this file (- for standard output)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  report::Report report{"bench-compare", report::command_line(argc, argv), {}};
+  const auto add = [&](const char* section, auto make) {
+    if (!only.empty() && only != section) return;
+    for (report::Row& row : make(options)) {
+      const auto value = std::get<double>(row.value);
+      std::string tags;
+      for (const auto& [key, text] : row.group) tags += " " + key + "=" + text;
+      std::fprintf(stderr, "%-42s %7.2f  (%.2f-%.2f)  target %.2f%s\n", row.name.c_str(), value,
+                   row.spread->first, row.spread->second, row.target.value_or(0), tags.c_str());
+      report.rows.push_back(std::move(row));
+    }
+  };
+  add("aggregation", bench::aggregation_rows);
+  add("cost", bench::cost_rows);
+  add("shards", bench::shard_rows);
+  add("quantise", bench::quantise_rows);
+  if (only.empty() || only == "forward") {
+    std::vector<double> rates;
+    for (int i = 0; i < options.rounds; ++i) rates.push_back(bench::forwarding_packets_per_second(options));
+    std::fprintf(stderr, "%-42s %.2f Mpps\n", "forwarding_64_bytes", report::median(rates) / 1e6);
+    report.rows.push_back({"forwarding_64_bytes",
+                           report::median(rates),
+                           "packet/s",
+                           {},
+                           std::nullopt,
+                           report::spread_of(rates)});
+  }
+  if (json.empty()) return 0;
+  if (const absl::Status status = report::write_json(report, json); !status.ok()) {
+    std::fprintf(stderr, "bench-compare: %s\n", std::string(status.message()).c_str());
+    return 1;
+  }
+  return 0;
+}
