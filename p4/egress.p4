@@ -10,12 +10,10 @@ parser EgressParser(packet_in packet, out header_t hdr, out egress_metadata_t eg
                     out egress_intrinsic_metadata_t eg_intr_md) {
   state start {
     packet.extract(eg_intr_md);
-    eg_md.neighbor = 0;
     eg_md.known = 0;
     eg_md.in_reach = 0;
     eg_md.mirror_pass = 0;
-    eg_md.first = 0;
-    eg_md.end = 0;
+    eg_md.mirror_session = MIRROR_SESSION;
     eg_md.seq = 0;
     transition select(packet.lookahead<bit<8>>()) {
       MIRROR_NACK: mirrored;
@@ -57,7 +55,6 @@ parser EgressParser(packet_in packet, out header_t hdr, out egress_metadata_t eg
   }
   state look_up {
     packet.extract(hdr.bridge);
-    packet.extract(hdr.home);
     eg_md.pass = LOOK_UP;
     eg_md.neighbor = hdr.bridge.neighbor;
     packet.extract(hdr.ethernet);
@@ -71,11 +68,9 @@ parser EgressParser(packet_in packet, out header_t hdr, out egress_metadata_t eg
   state rest {
     packet.extract(hdr.rest);
     eg_md.pass = LOOK_UP;
-    eg_md.first[31:16] = hdr.rest.first_high;
-    eg_md.first[15:0] = hdr.rest.first_low;
+    eg_md.first = hdr.rest.first;
     eg_md.end = hdr.rest.end;
     packet.extract(hdr.bridge);
-    packet.extract(hdr.home);
     eg_md.neighbor = hdr.bridge.neighbor;
     transition frame;
   }
@@ -91,7 +86,7 @@ control Egress(inout header_t hdr, inout egress_metadata_t eg_md, in egress_intr
   COUNTER(8, DROP_REASONS, drop_reasons)
 
   action note_port() {
-    eg_md.mirror_session = 1w1 ++ eg_intr_md.egress_port;
+    eg_md.mirror_session[8:0] = eg_intr_md.egress_port;
   }
   action drop() {
     eg_dprsr_md.drop_ctl = 1;
@@ -126,10 +121,9 @@ control EgressDeparser(packet_out packet, inout header_t hdr, in egress_metadata
 
   apply {
     if (eg_dprsr_md.mirror_type == MIRROR_TYPE) {
-      mirror.emit<rest_h>(eg_md.mirror_session, {eg_md.mirror_pass, eg_md.rest_high, eg_md.rest_low, eg_md.end});
+      mirror.emit<rest_written_h>(eg_md.mirror_session, {eg_md.mirror_pass, eg_md.rest_high, eg_md.rest_low, eg_md.end});
     }
     packet.emit(hdr.bridge);
-    packet.emit(hdr.home);
     packet.emit(hdr.ethernet);
     packet.emit(hdr.ipv6);
     packet.emit(hdr.udp);

@@ -19,11 +19,10 @@ control Exponent(inout header_t hdr, inout ingress_metadata_t ig_md) {
     result = value.exp_max;
   })
   ACCESS(exps, exps_t, SLOT_INDEX_WIDTH, 8, merge, {
-    if (value.exp_max < hdr.l3dml.next_exp) {
-      value.exp_max = hdr.l3dml.next_exp;
-    }
     if (value.exp != hdr.l3dml.exp) {
       value.exp_max = 255;
+    } else if (value.exp_max < hdr.l3dml.next_exp) {
+      value.exp_max = hdr.l3dml.next_exp;
     }
     result = value.exp_max;
   })

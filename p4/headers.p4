@@ -73,12 +73,6 @@ header bridge_h {
   bit<16> neighbor;
 }
 
-// Behind the bridge of a NACK that looks for its number's slot: the job's ring at this switch.
-header home_h {
-  bit<32> slot_base;
-  bit<32> ring_mask;
-}
-
 // In front of a copy that egress makes a NACK or an answer of.
 header mirror_h {
   bit<8> pass;
@@ -86,11 +80,16 @@ header mirror_h {
   bit<32> first_missing;
 }
 
-// In front of a NACK's copy that stands for the rest of its range.
-header rest_h {
+// In front of a NACK's copy that stands for the rest of its range; written in halves, read whole.
+header rest_written_h {
   bit<8> pass;
   bit<16> first_high;
   bit<16> first_low;
+  bit<32> end;
+}
+header rest_h {
+  bit<8> pass;
+  bit<32> first;
   bit<32> end;
 }
 
@@ -106,7 +105,6 @@ header generator_h {
 
 struct header_t {
   bridge_h bridge;
-  home_h home;
   mirror_h mirror;
   rest_h rest;
   generator_h generator;

@@ -19,16 +19,14 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
   state start {
     packet.extract(ig_intr_md);
     packet.advance(PORT_METADATA_SIZE);
-    ig_md.port = ig_intr_md.ingress_port;
-    ig_md.op = OP_NONE;
-    ig_md.reason = REASON_NONE;
+    // op, reason, mask, neighbor and port are written further on, once on a path; what is not written is zero.
     ig_md.ours = 0;
     ig_md.admitted = 0;
     ig_md.disagrees = 0;
     ig_md.steered = 0;
-    ig_md.mask = 0;
     ig_md.seen_mask = DONE;
-    ig_md.relation = STAMP_UNREAD;
+    ig_md.relation = STAMP_NEWER;
+    ig_md.count = 0;
     ig_md.seen = 0;
     ig_md.watched = 0;
     ig_md.mirror_pass = 0;
@@ -36,15 +34,18 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
     ig_md.routed = 0;
     ig_md.no_route = 0;
     ig_md.filled = 0;
-    ig_md.neighbor = 0;
     ig_md.job_index = 0;
-    ig_md.slot_base = 0;
-    ig_md.ring_mask = 0;
+    ig_md.mirror_session = MIRROR_SESSION;
+    ig_md.recirculation_port = RECIRCULATION_PORT;
     // The recirculation port of any pipe also carries what the packet generator makes.
     transition select(ig_intr_md.ingress_port) {
       68 &&& 0x7f: from_ourselves;
-      default: frame;
+      default: from_outside;
     }
+  }
+  state from_outside {
+    ig_md.port = ig_intr_md.ingress_port;
+    transition frame;
   }
   state from_ourselves {
     transition select(packet.lookahead<bit<8>>()) {
@@ -56,18 +57,11 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
     packet.extract(hdr.bridge);
     ig_md.port = hdr.bridge.port;
     ig_md.neighbor = hdr.bridge.neighbor;
-    transition select(hdr.bridge.pass) {
-      PASS_REPAIR: repair;
-      PASS_REFUSED: repair;
-      default: frame;
-    }
-  }
-  state repair {  // straight from the egress that looked it up
-    packet.extract(hdr.home);
     transition frame;
   }
   state generated {
     packet.extract(hdr.generator);
+    ig_md.port = ig_intr_md.ingress_port;
     transition frame;
   }
   state frame {
@@ -107,11 +101,10 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     hdr.lanes_low = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     hdr.lanes_high = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   }
+  // The parser wrote the constant parts.
   action note_ports() {
-    ig_md.mirror_session = 1w1 ++ ig_md.port;
-  }
-  action own_recirculation_port() {
-    ig_md.recirculation_port = ig_intr_md.ingress_port[8:7] ++ RECIRCULATION_PORT;
+    ig_md.mirror_session[8:0] = ig_md.port;
+    ig_md.recirculation_port[8:7] = ig_intr_md.ingress_port[8:7];
   }
 
   action bridge() {
@@ -141,13 +134,8 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     ig_dprsr_md.drop_ctl = 1;
     COUNT(drop_reasons, 8, ig_md.reason)
   }
-  action drop_no_route() {
-    ig_dprsr_md.drop_ctl = 1;
-    COUNT(drop_reasons, 8, REASON_NO_ROUTE)
-  }
   action recirculate() {
     bridge();
-    hdr.home.setInvalid();
     measure_with_lanes();
     ig_tm_md.ucast_egress_port = ig_md.recirculation_port;
     ig_tm_md.bypass_egress = 1;
@@ -180,9 +168,6 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
   }
   action look_up() {
     bridge();
-    hdr.home.setValid();
-    hdr.home.slot_base = ig_md.slot_base;
-    hdr.home.ring_mask = ig_md.ring_mask;
     remove_lanes();
     ig_tm_md.ucast_egress_port = ig_md.recirculation_port;
   }
@@ -196,13 +181,11 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     key = {
       ig_md.verdict : exact;
       ig_md.filled : ternary;
-      ig_md.no_route : ternary;
     }
     actions = {
       send_routed;
       send_routed_without_lanes;
       drop;
-      drop_no_route;
       recirculate;
       steer;
       steer_without_lanes;
@@ -215,20 +198,19 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     }
     const default_action = drop();
     const entries = {
-      (VERDICT_ROUTE, _, 1) : drop_no_route();
-      (VERDICT_ROUTE, 1, _) : send_routed_without_lanes();
-      (VERDICT_ROUTE, _, _) : send_routed();
-      (VERDICT_RECIRCULATE, _, _) : recirculate();
-      (VERDICT_STEER, 1, _) : steer_without_lanes();
-      (VERDICT_STEER, _, _) : steer();
-      (VERDICT_MULTICAST, _, _) : multicast();
-      (VERDICT_TO_PARENT, _, _) : send_to_parent();
-      (VERDICT_TO_SENDER, _, _) : send_to_sender();
-      (VERDICT_REPLY, _, _) : reply();
-      (VERDICT_LOOK_UP, _, _) : look_up();
-      (VERDICT_GENERATED, _, _) : send_generated();
+      (VERDICT_ROUTE, 1) : send_routed_without_lanes();
+      (VERDICT_ROUTE, _) : send_routed();
+      (VERDICT_RECIRCULATE, _) : recirculate();
+      (VERDICT_STEER, 1) : steer_without_lanes();
+      (VERDICT_STEER, _) : steer();
+      (VERDICT_MULTICAST, _) : multicast();
+      (VERDICT_TO_PARENT, _) : send_to_parent();
+      (VERDICT_TO_SENDER, _) : send_to_sender();
+      (VERDICT_REPLY, _) : reply();
+      (VERDICT_LOOK_UP, _) : look_up();
+      (VERDICT_GENERATED, _) : send_generated();
     }
-    size = 12;
+    size = 11;
   }
   action copy() {
     ig_dprsr_md.mirror_type = MIRROR_TYPE;
@@ -236,7 +218,6 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
 
   apply {
     note_ports();
-    own_recirculation_port();
     if (hdr.bridge.isValid() && hdr.bridge.pass != PASS_STEERED) {
       resume();
     } else if (hdr.generator.isValid()) {
@@ -278,7 +259,6 @@ control IngressDeparser(packet_out packet, inout header_t hdr, in ingress_metada
                                                 hdr.ipv4.src_addr, hdr.ipv4.dst_addr});
     }
     packet.emit(hdr.bridge);
-    packet.emit(hdr.home);
     packet.emit(hdr.ethernet);
     packet.emit(hdr.ipv6);
     packet.emit(hdr.ipv4);

@@ -62,6 +62,7 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
   table next_step {
     key = {
       GATE_KEY
+      ig_md.no_route : ternary;
       ig_md.op : ternary;
       ig_md.role : ternary;
       ig_md.relation : ternary;
@@ -88,60 +89,61 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
     }
     const default_action = refuse();
     const entries = {
-      // gate (ours, admitted, disagrees, steered), op, role, relation, seen, count, mirror, flags, recirculated
-      (_, 1, _, _, OP_GENERATED, _, _, _, _, _, _, _) : generate();
-      (_, 0, _, _, OP_GENERATED, _, _, _, _, _, _, _) : drop(REASON_UNKNOWN_JOB);
-      (_, _, _, _, PASS_REFUSED, _, _, _, _, _, _, _) : drop(REASON_NACK_EMPTY);
+      // gate (ours, admitted, disagrees, steered), no_route, op, role, relation, seen, count, mirror, flags, recirculated
+      (_, 1, _, _, _, OP_GENERATED, _, _, _, _, _, _, _) : generate();
+      (_, 0, _, _, _, OP_GENERATED, _, _, _, _, _, _, _) : drop(REASON_UNKNOWN_JOB);
+      (_, _, _, _, _, PASS_REFUSED, _, _, _, _, _, _, _) : drop(REASON_NACK_EMPTY);
       // repairs: a result is sent again if it is here, a sum if it is complete and the result is not here
-      (_, _, _, _, PASS_REPAIR, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
-      (_, _, _, _, PASS_REPAIR, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
-      (_, _, _, _, PASS_REPAIR_HIGH, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : to_sender(SEND_DOWN_REPAIR);
-      (_, _, _, _, PASS_REPAIR_HIGH, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : to_sender(SEND_UP_REPAIR);
-      (_, _, _, _, PASS_REPAIR, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
-      (_, _, _, _, PASS_REPAIR_HIGH, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
+      (_, _, _, _, _, PASS_REPAIR, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
+      (_, _, _, _, _, PASS_REPAIR, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : recirculate(PASS_REPAIR_HIGH);
+      (_, _, _, _, _, PASS_REPAIR_HIGH, _, STAMP_EQUAL, DONE &&& DONE, _, _, FLAG_DOWN &&& FLAG_DOWN, _) : to_sender(SEND_DOWN_REPAIR);
+      (_, _, _, _, _, PASS_REPAIR_HIGH, _, STAMP_EQUAL, 0 &&& DONE, 0, _, 0 &&& FLAG_DOWN, _) : to_sender(SEND_UP_REPAIR);
+      (_, _, _, _, _, PASS_REPAIR, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
+      (_, _, _, _, _, PASS_REPAIR_HIGH, _, _, _, _, _, _, _) : drop(REASON_NACK_NOT_HELD);
       // what is not for us, and what is refused
-      (0, _, _, _, _, _, _, _, _, _, _, _) : route();
-      (1, _, _, _, OP_MALFORMED, _, _, _, _, _, _, _) : refuse();
-      (1, _, DISAGREES_LENGTH, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_UDP_LENGTH);
-      (1, _, DISAGREES_ADDRESS, _, _, _, _, _, _, _, _, _) : drop(REASON_ADDRESS_MISMATCH);
-      (1, 0, _, _, _, _, _, _, _, _, _, _) : refuse();
-      (1, 1, DISAGREES_LANES, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_LANE_COUNT);
-      (1, 1, 0, 1, _, _, _, _, _, _, _, _) : steer();
-      (1, 1, 0, 0, OP_NONE, _, _, _, _, _, _, _) : drop(REASON_BAD_LANE_COUNT);
+      (0, _, _, _, 1, _, _, _, _, _, _, _, _) : drop(REASON_NO_ROUTE);
+      (0, _, _, _, _, _, _, _, _, _, _, _, _) : route();
+      (1, _, _, _, _, OP_MALFORMED, _, _, _, _, _, _, _) : refuse();
+      (1, _, DISAGREES_LENGTH, _, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_UDP_LENGTH);
+      (1, _, DISAGREES_ADDRESS, _, _, _, _, _, _, _, _, _, _) : drop(REASON_ADDRESS_MISMATCH);
+      (1, 0, _, _, _, _, _, _, _, _, _, _, _) : refuse();
+      (1, 1, DISAGREES_LANES, _, _, _, _, _, _, _, _, _, _) : drop(REASON_BAD_LANE_COUNT);
+      (1, 1, 0, 1, _, _, _, _, _, _, _, _, _) : steer();
+      (1, 1, 0, 0, _, OP_NONE, _, _, _, _, _, _, _) : drop(REASON_BAD_LANE_COUNT);
       // NACK, SYNC
-      (1, 1, 0, 0, OP_NACK, _, _, _, _, _, _, _) : look_up();
-      (1, 1, 0, 0, OP_SYNC, _, _, _, _, 0, _, _) : drop(REASON_SYNC_IN_ORDER);
-      (1, 1, 0, 0, OP_SYNC, _, _, _, _, _, _, _) : drop(REASON_CONSUMED);
+      (1, 1, 0, 0, _, OP_NACK, _, _, _, _, _, _, _) : look_up();
+      (1, 1, 0, 0, _, OP_SYNC, _, _, _, _, 0, _, _) : drop(REASON_SYNC_IN_ORDER);
+      (1, 1, 0, 0, _, OP_SYNC, _, _, _, _, _, _, _) : drop(REASON_CONSUMED);
       // UP
-      (1, 1, 0, 0, OP_UP, _, STAMP_NEWER, _, _, _, _, _) : drop(REASON_STALE);
-      (1, 1, 0, 0, OP_UP, _, STAMP_OLDER, _, 0, _, _, _) : recirculate(PASS_FINISH);
-      (1, 1, 0, 0, OP_UP, _, STAMP_OLDER, _, _, _, _, _) : drop(REASON_CONSUMED);
-      (1, 1, 0, 0, OP_UP, _, STAMP_EQUAL, 0, 0, _, _, _) : recirculate(PASS_FINISH);
-      (1, 1, 0, 0, OP_UP, _, STAMP_EQUAL, 0, _, _, _, _) : drop(REASON_CONSUMED);
-      (1, 1, 0, 0, OP_UP, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : recirculate(PASS_ANSWER);
-      (1, 1, 0, 0, OP_UP, _, STAMP_EQUAL, _, 0, _, _, _) : recirculate(PASS_FINISH_AGAIN);
-      (1, 1, 0, 0, OP_UP, _, STAMP_EQUAL, _, _, _, _, _) : drop(REASON_DUPLICATE);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_NEWER, _, _, _, _, _) : drop(REASON_STALE);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_OLDER, _, 0, _, _, _) : recirculate(PASS_FINISH);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_OLDER, _, _, _, _, _) : drop(REASON_CONSUMED);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_EQUAL, 0, 0, _, _, _) : recirculate(PASS_FINISH);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_EQUAL, 0, _, _, _, _) : drop(REASON_CONSUMED);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : recirculate(PASS_ANSWER);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_EQUAL, _, 0, _, _, _) : recirculate(PASS_FINISH_AGAIN);
+      (1, 1, 0, 0, _, OP_UP, _, STAMP_EQUAL, _, _, _, _, _) : drop(REASON_DUPLICATE);
       // DOWN
-      (1, 1, 0, 0, OP_DOWN, _, STAMP_OLDER, _, _, _, _, _) : multicast();
-      (1, 1, 0, 0, OP_DOWN, _, STAMP_EQUAL, 0, _, _, _, _) : multicast();
-      (1, 1, 0, 0, OP_DOWN, _, _, _, _, _, _, _) : drop(REASON_DOWN_REPEATED);
+      (1, 1, 0, 0, _, OP_DOWN, _, STAMP_OLDER, _, _, _, _, _) : multicast();
+      (1, 1, 0, 0, _, OP_DOWN, _, STAMP_EQUAL, 0, _, _, _, _) : multicast();
+      (1, 1, 0, 0, _, OP_DOWN, _, _, _, _, _, _, _) : drop(REASON_DOWN_REPEATED);
       // PROBE
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_NEWER, _, _, _, _, _) : drop(REASON_STALE);
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_OLDER, _, _, _, _, _) : reply(SEND_MISSING);
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_EQUAL, 0, _, _, _, _) : reply(SEND_MISSING);
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : recirculate(PASS_ANSWER);
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_EQUAL, _, 0, _, _, false) : finish_and_answer();
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_EQUAL, _, 0, _, _, true) : finish_and_answer_steered();
-      (1, 1, 0, 0, OP_PROBE, _, STAMP_EQUAL, _, _, _, _, _) : reply(SEND_WAITING);
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_NEWER, _, _, _, _, _) : drop(REASON_STALE);
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_OLDER, _, _, _, _, _) : reply(SEND_MISSING);
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_EQUAL, 0, _, _, _, _) : reply(SEND_MISSING);
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : recirculate(PASS_ANSWER);
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_EQUAL, _, 0, _, _, false) : finish_and_answer();
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_EQUAL, _, 0, _, _, true) : finish_and_answer_steered();
+      (1, 1, 0, 0, _, OP_PROBE, _, STAMP_EQUAL, _, _, _, _, _) : reply(SEND_WAITING);
       // second passes: somebody else may have been faster
-      (1, 1, 0, 0, PASS_FINISH, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : drop(REASON_DUPLICATE);
-      (1, 1, 0, 0, PASS_FINISH, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
-      (1, 1, 0, 0, PASS_FINISH, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP);
-      (1, 1, 0, 0, PASS_FINISH_AGAIN, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : drop(REASON_DUPLICATE);
-      (1, 1, 0, 0, PASS_FINISH_AGAIN, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
-      (1, 1, 0, 0, PASS_FINISH_AGAIN, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP_AGAIN);
-      (1, 1, 0, 0, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN);
-      (1, 1, 0, 0, _, _, _, _, _, _, _, _) : drop(REASON_STALE);
+      (1, 1, 0, 0, _, PASS_FINISH, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : drop(REASON_DUPLICATE);
+      (1, 1, 0, 0, _, PASS_FINISH, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
+      (1, 1, 0, 0, _, PASS_FINISH, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP);
+      (1, 1, 0, 0, _, PASS_FINISH_AGAIN, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : drop(REASON_DUPLICATE);
+      (1, 1, 0, 0, _, PASS_FINISH_AGAIN, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
+      (1, 1, 0, 0, _, PASS_FINISH_AGAIN, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP_AGAIN);
+      (1, 1, 0, 0, _, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN);
+      (1, 1, 0, 0, _, _, _, _, _, _, _, _, _) : drop(REASON_STALE);
     }
     size = 64;
   }

@@ -100,7 +100,7 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     size = 24;
   }
 
-  // slot = slot_base | ((number div shards) AND slot_mask); ring entry = ring_base | (seq AND ring_mask).
+  // The receiver's addresses, its ring, and where this segment's seq -> number entries lie. shard_shift is for x86.
   action to_neighbor(bit<48> dmac, bit<48> smac, bit<128> dst_addr, bit<128> src_addr, bit<16> udp_src_port,
                      bit<16> udp_dst_port, bit<8> child, bit<32> slot_base, bit<32> slot_mask, bit<8> shard_shift,
                      bit<32> ring_base, bit<32> ring_mask) {
@@ -117,7 +117,6 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     hdr.l3dml.child = child;
     eg_md.slot_base = slot_base;
     eg_md.slot_mask = slot_mask;
-    eg_md.shard_shift = shard_shift;
     eg_md.ring_base = ring_base[15:0];
     eg_md.ring_mask = ring_mask[15:0];
     eg_md.known = 1;
@@ -143,6 +142,7 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
       by_rid();
     }
     count_shard();
+    eg_md.local_slot = hdr.l3dml.slot;
     compose.apply();
     replica.apply();
   }

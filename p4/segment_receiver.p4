@@ -9,19 +9,21 @@ control SegmentReceiver(in header_t hdr, inout ingress_metadata_t ig_md) {
 
   // Both return the first missing seq, or the packet's own where nothing is missing (also for one that comes late).
   ACCESS(expected, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, receive, {
-    result = hdr.l3dml.seq;
     if ((int<32>)(value - hdr.l3dml.seq) < 0) {
       result = value;
+    } else {
+      result = hdr.l3dml.seq;
     }
     if ((int<32>)(value - hdr.l3dml.seq) <= 0) {
       value = hdr.l3dml.seq + 1;
     }
   })
   ACCESS(expected, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, synchronise, {
-    result = hdr.l3dml.seq;
     if ((int<32>)(value - hdr.l3dml.seq) < 0) {
       result = value;
       value = hdr.l3dml.seq;
+    } else {
+      result = hdr.l3dml.seq;
     }
   })
 
@@ -52,23 +54,28 @@ control SegmentReceiver(in header_t hdr, inout ingress_metadata_t ig_md) {
     size = 3;
   }
 
-  action nack() {
-    ig_md.mirror_pass = MIRROR_NACK;
+  action nack(bit<8> mirror_pass) {
+    ig_md.mirror_pass = mirror_pass;
     COUNT(missing, NEIGHBOR_INDEX_WIDTH, ig_md.neighbor)
   }
-  action nack_steered() {
-    ig_md.mirror_pass = MIRROR_NACK_STEERED;
-    COUNT(missing, NEIGHBOR_INDEX_WIDTH, ig_md.neighbor)
+  table nacks {
+    key = {
+      hdr.bridge.isValid() : exact @name("recirculated");
+    }
+    actions = {
+      nack;
+    }
+    const default_action = nack(MIRROR_NACK);
+    const entries = {
+      (true) : nack(MIRROR_NACK_STEERED);
+    }
+    size = 1;
   }
 
   apply {
     segment.apply();
     if (ig_md.watched == 1 && ig_md.first_missing != hdr.l3dml.seq) {
-      if (hdr.bridge.isValid()) {
-        nack_steered();
-      } else {
-        nack();
-      }
+      nacks.apply();
     }
   }
 }

@@ -7,6 +7,7 @@
 control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
   REGISTER(32, NEIGHBOR_INDEX_WIDTH, NEIGHBORS, tx_seq)
   REGISTER(32, RING_INDEX_WIDTH, RING_ENTRIES, ring)
+  REGISTER(32, RING_INDEX_WIDTH, RING_ENTRIES, ring_slot)  // our own entry of that number
   COUNTER(NEIGHBOR_INDEX_WIDTH, NEIGHBORS, repairs)
 
   ACCESS(tx_seq, bit<32>, NEIGHBOR_INDEX_WIDTH, 32, next, {
@@ -104,43 +105,61 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     }
     size = 6;
   }
-  // Which entry of the receiver's ring a packet speaks of; for a NACK that is looked up, which of ours.
-  action use_home_ring() {
-    eg_md.slot_base = hdr.home.slot_base;
-    eg_md.slot_mask = hdr.home.ring_mask;
+  STORE(ring_slot, bit<32>, RING_INDEX_WIDTH, remember_slot, {
+    value = eg_md.local_slot;
+  })
+  ACCESS(ring_slot, bit<32>, RING_INDEX_WIDTH, 32, recall_slot, {
+    result = value;
+  })
+  action put_slot() {
+    EXECUTE_STORE(remember_slot, ring_slot, bit<32>, eg_md.ring_index)
   }
-  // number div shards: the chip has no variable shift.
-  action shift0() { eg_md.slot = hdr.l3dml.number; }
-  action shift1() { eg_md.slot = hdr.l3dml.number >> 1; }
-  action shift2() { eg_md.slot = hdr.l3dml.number >> 2; }
-  action shift3() { eg_md.slot = hdr.l3dml.number >> 3; }
-  action shift4() { eg_md.slot = hdr.l3dml.number >> 4; }
-  action shift5() { eg_md.slot = hdr.l3dml.number >> 5; }
-  action shift6() { eg_md.slot = hdr.l3dml.number >> 6; }
-  table shift {
+  action get_slot() {
+    EXECUTE(hdr.l3dml.slot, recall_slot, ring_slot, bit<32>, 32, eg_md.ring_index)
+  }
+  table slots {
     key = {
-      eg_md.shard_shift : exact;
+      eg_md.pass : exact;
     }
     actions = {
-      shift0;
-      shift1;
-      shift2;
-      shift3;
-      shift4;
-      shift5;
-      shift6;
+      put_slot;
+      get_slot;
+      @defaultonly NoAction;
     }
-    const default_action = shift0();
+    const default_action = NoAction();
     const entries = {
-      0 : shift0();
-      1 : shift1();
-      2 : shift2();
-      3 : shift3();
-      4 : shift4();
-      5 : shift5();
-      6 : shift6();
+      SEND_DOWN : put_slot();
+      SEND_DOWN_REPAIR : put_slot();
+      SEND_UP : put_slot();
+      SEND_UP_AGAIN : put_slot();
+      SEND_UP_REPAIR : put_slot();
+      LOOK_UP : get_slot();
     }
-    size = 7;
+    size = 6;
+  }
+
+  // slot = slot_base | (x AND slot_mask). x is our own slot of the number, whose low bits are those of the receiver's, as the
+  // rings of a job are aligned and ours is not the smaller one. NACK and SYNC speak of no number: x is what their field holds.
+  action from_number() {
+    eg_md.slot = hdr.l3dml.number;
+  }
+  action from_slot() {
+    eg_md.slot = eg_md.local_slot;
+  }
+  table slot_source {
+    key = {
+      hdr.l3dml.type : exact;
+    }
+    actions = {
+      from_number;
+      from_slot;
+    }
+    const default_action = from_slot();
+    const entries = {
+      TYPE_NACK : from_number();
+      TYPE_SYNC : from_number();
+    }
+    size = 2;
   }
   action mask_slot() {
     eg_md.slot = eg_md.slot & eg_md.slot_mask;
@@ -183,12 +202,9 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     mask_index();
     place_index();
     numbers.apply();
-    if (eg_md.pass == LOOK_UP) {
-      use_home_ring();
-    }
-    shift.apply();
+    slots.apply();
+    slot_source.apply();
     mask_slot();
-    set_slot();
     if (eg_md.pass == LOOK_UP) {
       keep_shard();
       if (eg_md.first[15:0] == 0xffff) {
@@ -206,6 +222,7 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
         refuse();
       }
     } else {
+      set_slot();
       set_seq();
     }
   }

@@ -16,24 +16,23 @@ control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
   REGISTER_PAIR(bitmap_t, 32, bits, seen, SLOT_INDEX_WIDTH, SLOTS, bitmap)
   REGISTER(16, SLOT_INDEX_WIDTH, SLOTS, count)
 
-  // Serial comparison; only an UP or a DOWN may start an entry anew.
+  // Serial comparison; only an UP or a DOWN may start an entry anew. An access assigns a result once on each path; only a
+  // zero may be overwritten, since the chip ORs what is assigned.
   ACCESS(stamp, bit<32>, SLOT_INDEX_WIDTH, 8, start, {
     result = STAMP_NEWER;
-    if (value == hdr.l3dml.number) {
-      result = STAMP_EQUAL;
-    }
     if ((int<32>)(value - hdr.l3dml.number) < 0) {
       result = STAMP_OLDER;
       value = hdr.l3dml.number;
+    } else if (value == hdr.l3dml.number) {
+      result = STAMP_EQUAL;
     }
   })
   ACCESS(stamp, bit<32>, SLOT_INDEX_WIDTH, 8, compare, {
     result = STAMP_NEWER;
-    if (value == hdr.l3dml.number) {
-      result = STAMP_EQUAL;
-    }
     if ((int<32>)(value - hdr.l3dml.number) < 0) {
       result = STAMP_OLDER;
+    } else if (value == hdr.l3dml.number) {
+      result = STAMP_EQUAL;
     }
   })
   action start_entry() {

@@ -62,10 +62,9 @@ const bit<8> MIRROR_LOOK_UP = 8w0xa4;         // copy of a NACK: the rest of its
 const bit<3> MIRROR_TYPE = 3w1;
 
 // ---- Relation of the slot's stamp to the number in the packet
-const bit<8> STAMP_UNREAD = 8w0;
+const bit<8> STAMP_NEWER = 8w0;   // the packet is stale
 const bit<8> STAMP_EQUAL = 8w1;
 const bit<8> STAMP_OLDER = 8w2;   // the packet starts the entry anew
-const bit<8> STAMP_NEWER = 8w3;   // the packet is stale
 
 const bit<32> DONE = 32w0x80000000;  // bit 31 of bitmap: the lanes are the final result
 
@@ -146,7 +145,8 @@ const bit<8> REASON_UNSUPPORTED_ETHERTYPE = 8w36;
 #define SLOT hdr.l3dml.slot[SLOT_INDEX_WIDTH - 1:0]
 
 const bit<9> CPU_PORT = 9w64;
-const bit<7> RECIRCULATION_PORT = 7w68;  // in every pipe
+const bit<9> RECIRCULATION_PORT = 9w68;  // of pipe 0; + 128 for the next
+const bit<10> MIRROR_SESSION = 10w512;   // + device port: a copy to that port, cut behind the headers
 
 struct ingress_metadata_t {
   bit<9> port;                // device port the frame came in by, also after recirculation
@@ -167,8 +167,7 @@ struct ingress_metadata_t {
   bit<9> parent_port;
   bit<16> mgid;
   bit<16> job_index;
-  bit<32> slot_base;          // the job's ring here
-  bit<32> ring_mask;
+  bit<16> lanes;              // of the job
   // what the registers said
   bit<1> watched;             // first_missing was read
   bit<32> first_missing;      // seq before which something is missing; the packet's own seq: nothing is
@@ -196,10 +195,10 @@ struct egress_metadata_t {
   bit<32> first;         // NACK: first missing
   bit<32> end;           // NACK: one past the last missing
   bit<32> seq;           // of what is sent, or looked up
+  bit<32> local_slot;    // our own entry of the number
   bit<32> slot;          // the receiver's entry
   bit<32> slot_base;
   bit<32> slot_mask;
-  bit<8> shard_shift;
   bit<16> ring_base;
   bit<16> ring_mask;
   bit<16> ring_index;

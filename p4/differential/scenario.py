@@ -3,58 +3,20 @@ losses, repeats, disorder and contradictions in between. Ring 16, window 8, shar
 parent on port 9."""
 
 import random
-import struct
-from dataclasses import dataclass, field
+import sys
+from pathlib import Path
 
-PREFIX, LOCATOR, PARENT_LOCATOR = 0xFD0000000001, 0x0101, 0x0201
-SWITCH_MAC, HOST_MAC = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dataplane/testdata/maker"))
+from frames import DOWN, FLAG_DOWN, FLAG_ECE, FLAG_RETX, HOST_MAC, NACK, PROBE, SWITCH_MAC, SYNC, UP, Packet, address  # noqa: E402
+
+LOCATOR, PARENT_LOCATOR = 0x0101, 0x0201
 JOB, EPOCH, JOB_INDEX, MGID = 7, 3, 2, 5
 SLOT_BASE, RING, OWN_CHILD, PARENT_PORT, PARENT_PAIR = 64, 16, 5, 9, 40
-UP, DOWN, NACK, SYNC, PROBE = 1, 2, 3, 4, 6
-FLAG_RETX, FLAG_DOWN, FLAG_ECE = 1, 4, 8
 REASONS = {"unknown_job": 13, "wrong_epoch": 14, "wrong_child": 15, "wrong_source": 16, "wrong_slot": 17}
-
-
-def address(locator, function, job=0, child=0, low=0):
-    return PREFIX << 80 | locator << 64 | function << 56 | job << 32 | child << 16 | low
 
 
 def host(child):
     return address(LOCATOR, 0, low=100 + child)
-
-
-@dataclass
-class Packet:
-    """Fields of a packet before it is bytes, so that a scenario can spoil one of them."""
-    type: int
-    child: int
-    number: int
-    port: int
-    src: int
-    dst: int
-    flags: int = 0
-    job: int = JOB
-    epoch: int = EPOCH
-    tag: int = 0
-    slot: int = 0
-    exp: int = 130
-    next_exp: int = 128
-    weight: int = 1
-    seq: int = 0
-    lanes: list = field(default_factory=list)
-    traffic_class: int = 2
-    udp_port: int = 19507
-    version: int = 1
-    udp_length: int = 0  # 0: the right one
-    next_header: int = 17
-
-    def frame(self):
-        l3dml = struct.pack(">BBHBBHIIBBHI", self.version << 4 | self.type, self.flags, self.job, self.epoch, self.child,
-                            self.tag, self.slot, self.number, self.exp, self.next_exp, self.weight, self.seq)
-        body = l3dml + struct.pack(f">{len(self.lanes)}I", *self.lanes)
-        udp = struct.pack(">HHHH", 40000 + self.child, self.udp_port, self.udp_length or 8 + len(body), 0) + body
-        ipv6 = struct.pack(">IHBB", 6 << 28 | self.traffic_class << 20, len(udp), self.next_header, 64)
-        return SWITCH_MAC + HOST_MAC + b"\x86\xdd" + ipv6 + self.src.to_bytes(16, "big") + self.dst.to_bytes(16, "big") + udp
 
 
 class Scenario:

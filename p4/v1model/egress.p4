@@ -58,7 +58,7 @@ control Egress(inout header_t hdr, inout metadata_t meta, inout standard_metadat
         hdr.bridge.setInvalid();
       }
     }
-    if (standard_metadata.egress_port[6:0] == RECIRCULATION_PORT) {
+    if (standard_metadata.egress_port == RECIRCULATION_PORT) {
       recirculate_preserving_field_list(NO_FIELDS);
     }
   }
@@ -67,7 +67,6 @@ control Egress(inout header_t hdr, inout metadata_t meta, inout standard_metadat
 control SwitchDeparser(packet_out packet, in header_t hdr) {
   apply {
     packet.emit(hdr.bridge);
-    packet.emit(hdr.home);
     packet.emit(hdr.ethernet);
     packet.emit(hdr.ipv6);
     packet.emit(hdr.ipv4);

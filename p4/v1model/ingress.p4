@@ -32,14 +32,6 @@ parser SwitchParser(packet_in packet, out header_t hdr, inout metadata_t meta,
     packet.extract(hdr.bridge);
     meta.ig_md.port = hdr.bridge.port;
     meta.ig_md.neighbor = hdr.bridge.neighbor;
-    transition select(hdr.bridge.pass) {
-      PASS_REPAIR: repair;
-      PASS_REFUSED: repair;
-      default: frame;
-    }
-  }
-  state repair {
-    packet.extract(hdr.home);
     transition frame;
   }
   state generated {
@@ -97,13 +89,8 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
     mark_to_drop(standard_metadata);
     COUNT(drop_reasons, 8, meta.ig_md.reason)
   }
-  action drop_no_route() {
-    mark_to_drop(standard_metadata);
-    COUNT(drop_reasons, 8, REASON_NO_ROUTE)
-  }
   action recirculate() {
     bridge();
-    hdr.home.setInvalid();
     measure_with_lanes();
     standard_metadata.egress_spec = OWN_RECIRCULATION_PORT;
   }
@@ -134,9 +121,6 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
   }
   action look_up() {
     bridge();
-    hdr.home.setValid();
-    hdr.home.slot_base = meta.ig_md.slot_base;
-    hdr.home.ring_mask = meta.ig_md.ring_mask;
     remove_lanes();
     standard_metadata.egress_spec = OWN_RECIRCULATION_PORT;
   }
@@ -150,13 +134,11 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
     key = {
       meta.ig_md.verdict : exact;
       meta.ig_md.filled : ternary;
-      meta.ig_md.no_route : ternary;
     }
     actions = {
       send_routed;
       send_routed_without_lanes;
       drop;
-      drop_no_route;
       recirculate;
       steer;
       steer_without_lanes;
@@ -169,20 +151,19 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
     }
     const default_action = drop();
     const entries = {
-      (VERDICT_ROUTE, _, 1) : drop_no_route();
-      (VERDICT_ROUTE, 1, _) : send_routed_without_lanes();
-      (VERDICT_ROUTE, _, _) : send_routed();
-      (VERDICT_RECIRCULATE, _, _) : recirculate();
-      (VERDICT_STEER, 1, _) : steer_without_lanes();
-      (VERDICT_STEER, _, _) : steer();
-      (VERDICT_MULTICAST, _, _) : multicast();
-      (VERDICT_TO_PARENT, _, _) : send_to_parent();
-      (VERDICT_TO_SENDER, _, _) : send_to_sender();
-      (VERDICT_REPLY, _, _) : reply();
-      (VERDICT_LOOK_UP, _, _) : look_up();
-      (VERDICT_GENERATED, _, _) : send_generated();
+      (VERDICT_ROUTE, 1) : send_routed_without_lanes();
+      (VERDICT_ROUTE, _) : send_routed();
+      (VERDICT_RECIRCULATE, _) : recirculate();
+      (VERDICT_STEER, 1) : steer_without_lanes();
+      (VERDICT_STEER, _) : steer();
+      (VERDICT_MULTICAST, _) : multicast();
+      (VERDICT_TO_PARENT, _) : send_to_parent();
+      (VERDICT_TO_SENDER, _) : send_to_sender();
+      (VERDICT_REPLY, _) : reply();
+      (VERDICT_LOOK_UP, _) : look_up();
+      (VERDICT_GENERATED, _) : send_generated();
     }
-    size = 12;
+    size = 11;
   }
 
   apply {
