@@ -1,5 +1,5 @@
 // Keys for collectives that recur in every training step (tools/host/collective.h): a hash of the sizes of
-// the last eight. Gradient buckets come in the same order in every step, so the same bucket finds the same
+// the last four. Gradient buckets come in the same order in every step, so the same bucket finds the same
 // key, on every rank, without anybody saying where a step begins.
 #pragma once
 
@@ -28,7 +28,7 @@ class StepKeys {
     return z ^ (z >> 31);
   }
 
-  std::array<uint64_t, 8> history_{};
+  std::array<uint64_t, 4> history_{};
   size_t position_ = 0;
 };
 

@@ -170,7 +170,7 @@ def error_feedback_removes_bias(rank, world):
     value = values(rank, (2000,), torch.float32)
     total, steps = torch.zeros(2000, dtype=torch.float64), 64
     with l3dml_torch.lane_format("fixed8x4"):
-        for step in range(steps + 8):  # the first eight find no recurring place yet
+        for step in range(steps + 8):  # the first ones find no recurring place yet
             tensor = value.clone()
             dist.all_reduce(tensor)
             total += tensor.double() if step >= 8 else 0
