@@ -1,6 +1,7 @@
 #include "tools/lab/namespaces.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tools/lab/process.h"
 #include "tools/lab/status.h"
 
@@ -14,6 +15,19 @@ using control::text4;
 // A setting of the namespace that the program runs in.
 absl::Status set(const std::string& netns, const std::string& key, const std::string& value) {
   return run({"ip", "netns", "exec", netns, "sysctl", "-qw", absl::StrCat(key, "=", value)}).status();
+}
+
+// A namespace may only use congestion control that the machine allows to everybody; so allow it.
+absl::Status allow(const std::string& congestion_control) {
+  constexpr const char* kAllowed = "net.ipv4.tcp_allowed_congestion_control";
+  const auto allowed = run({"sysctl", "-n", kAllowed});
+  if (!allowed.ok()) return allowed.status();
+  std::string words;
+  for (const auto word : absl::StrSplit(*allowed, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+    if (word == congestion_control) return absl::OkStatus();
+    absl::StrAppend(&words, word, " ");
+  }
+  return run({"sysctl", "-qw", absl::StrCat(kAllowed, "=", words, congestion_control)}).status();
 }
 
 absl::Status configure(const Scenario& scenario, HostId id) {
@@ -33,7 +47,7 @@ absl::Status configure(const Scenario& scenario, HostId id) {
       "link set ", kInterface, " address ", text(host.mac), " mtu ", scenario.mtu, " up\n",  //
       "addr add ", text(topology.address(id)), "/128 dev ", kInterface, " nodad\n",          //
       "neigh replace ", gateway6, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",  //
-      "-6 route add default via ", gateway6, " dev ", kInterface, " onlink\n",               //
+      "route add ::/0 via ", gateway6, " dev ", kInterface, " onlink\n",               //
       "addr add ", text4(topology.address4(id)), "/32 dev ", kInterface, "\n",               //
       "neigh replace ", gateway4, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",  //
       "route add default via ", gateway4, " dev ", kInterface, " onlink\n");
@@ -56,6 +70,7 @@ absl::Status create_namespaces(const Scenario& scenario, Record* record) {
 }
 
 absl::Status configure_namespaces(const Scenario& scenario) {
+  L3DML_RETURN_IF_ERROR(allow(scenario.tcp));
   for (size_t h = 0; h < scenario.topology.hosts().size(); ++h)
     L3DML_RETURN_IF_ERROR(configure(scenario, static_cast<HostId>(h)));
   return absl::OkStatus();

@@ -38,7 +38,7 @@ namespace {
     if (ns < 0 || setns(ns, CLONE_NEWNET) != 0) fail("network namespace");
   }
   if (!spec.output_file.empty()) {
-    const int out = open(spec.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    const int out = open(spec.output_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
     if (out < 0) fail("output file");
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
