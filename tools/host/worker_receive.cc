@@ -91,7 +91,9 @@ DropReason WorkerCore::on_down(const wire::L3dmlHeader& header, const uint8_t* l
     ++stats_.downs_ignored;
     return DropReason::down_repeated;
   }
-  if (!p.touched) result_time_.sample(now_ns - p.sent_ns);
+  // Also of numbers sent again or asked about: it is counted from the first sending and only the least of many
+  // matters. Where the root is far and the first aggregator near, all are asked about before the first result.
+  result_time_.sample(now_ns - p.sent_ns);
   const bool marked = ce || (header.flags & wire::kFlagEce);
   stats_.congested += marked;
   pacer_.on_result(marked, now_ns, result_time_.known() ? result_time_.least_ns() : 10 * base::kMillisecond);

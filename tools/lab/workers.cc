@@ -50,7 +50,8 @@ std::map<std::string, std::string> environment_of(const Scenario& scenario, cons
                                          {"L3DML_WORKER", topology.hosts()[rank].name},
                                          {"L3DML_OUT", folder},
                                          {"PYTHONUNBUFFERED", "1"},
-                                         {"PYTHONPATH", absl::StrCat(kBuildRoot, "/tools/torch")}};
+                                         {"L3DML_LIBRARY", absl::StrCat(kBuildRoot, "/tools/host/libl3dml.so.1")},
+      {"PYTHONPATH", absl::StrCat(kBuildRoot, "/tools/torch")}};
   if (scenario.backend == Backend::l3dml) {
     env["L3DML_JOB"] = absl::StrCat(folder, "/job/rank", rank, ".json");
     env["L3DML_FORMAT"] = scenario.job.format;
