@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/compare/compare.h"
+#include "bench/macro/compare.h"
 #include "dataplane/kernels/lanes.h"
 #include "dataplane/pipeline/testing/rig.h"
 

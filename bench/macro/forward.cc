@@ -1,9 +1,9 @@
 // Forwarding of plain 64-byte packets through the pipeline on memory ports. Its peer is testpmd in io mode on
-// net_null without copy, which bench/compare (the script) runs beside it.
+// net_null without copy, see bench/macro/testpmd.sh.
 #include <memory>
 #include <vector>
 
-#include "bench/compare/compare.h"
+#include "bench/macro/compare.h"
 #include "dataplane/pipeline/testing/rig.h"
 
 namespace l3dml::bench {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bench/compare/compare.h"
+#include "bench/macro/compare.h"
 #include "dataplane/kernels/quantize.h"
 
 namespace l3dml::bench {

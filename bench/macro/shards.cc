@@ -3,8 +3,8 @@
 #include <thread>
 #include <vector>
 
-#include "bench/compare/compare.h"
-#include "bench/compare/load.h"
+#include "bench/macro/compare.h"
+#include "bench/macro/load.h"
 
 namespace l3dml::bench {
 

@@ -1,4 +1,4 @@
-#include "bench/compare/compare.h"
+#include "bench/macro/compare.h"
 
 #include <chrono>
 

@@ -1,7 +1,7 @@
 // The whole pipeline, parser to deparser, on prepared packets in memory, against a bare loop that adds the
 // same payloads into the same slots in the same order. And the cost per packet over children and jobs, which
 // must stay flat.
-#include "bench/compare/load.h"
+#include "bench/macro/load.h"
 
 namespace l3dml::bench {
 

@@ -1,10 +1,10 @@
-// bench-compare: the rows of the speed table that need no namespaces. bench/compare (the script) adds the
+// compare: the rows of the speed table that need no namespaces. bench/compare (the script) adds the
 // rest.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
 
-#include "bench/compare/compare.h"
+#include "bench/macro/compare.h"
 
 int main(int argc, char** argv) {
   using namespace l3dml;
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  report::Report report{"bench-compare", report::command_line(argc, argv), {}};
+  report::Report report{"compare", report::command_line(argc, argv), {}};
   const auto add = [&](const char* section, auto make) {
     if (!only.empty() && only != section) return;
     for (report::Row& row : make(options)) {
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   }
   if (json.empty()) return 0;
   if (const absl::Status status = report::write_json(report, json); !status.ok()) {
-    std::fprintf(stderr, "bench-compare: %s\n", std::string(status.message()).c_str());
+    std::fprintf(stderr, "compare: %s\n", std::string(status.message()).c_str());
     return 1;
   }
   return 0;
