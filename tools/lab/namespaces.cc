@@ -47,7 +47,7 @@ absl::Status configure(const Scenario& scenario, HostId id) {
       "link set ", kInterface, " address ", text(host.mac), " mtu ", scenario.mtu, " up\n",  //
       "addr add ", text(topology.address(id)), "/128 dev ", kInterface, " nodad\n",          //
       "neigh replace ", gateway6, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",  //
-      "route add ::/0 via ", gateway6, " dev ", kInterface, " onlink\n",               //
+      "route add ::/0 via ", gateway6, " dev ", kInterface, " onlink\n",                     //
       "addr add ", text4(topology.address4(id)), "/32 dev ", kInterface, "\n",               //
       "neigh replace ", gateway4, " lladdr ", mac, " nud permanent dev ", kInterface, "\n",  //
       "route add default via ", gateway4, " dev ", kInterface, " onlink\n");

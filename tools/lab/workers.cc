@@ -39,18 +39,19 @@ std::vector<std::string> command_of(const Scenario& scenario, const std::string&
 std::map<std::string, std::string> environment_of(const Scenario& scenario, const std::string& folder,
                                                   size_t rank) {
   const control::Topology& topology = scenario.topology;
-  std::map<std::string, std::string> env{{"RANK", absl::StrCat(rank)},
-                                         {"LOCAL_RANK", "0"},
-                                         {"WORLD_SIZE", absl::StrCat(topology.hosts().size())},
-                                         {"MASTER_ADDR", control::text4(topology.address4(0))},
-                                         {"MASTER_PORT", absl::StrCat(kMasterPort)},
-                                         {"GLOO_SOCKET_IFNAME", kInterface},
-                                         {"OMP_NUM_THREADS", "1"},
-                                         {"L3DML_BACKEND", name(scenario.backend)},
-                                         {"L3DML_WORKER", topology.hosts()[rank].name},
-                                         {"L3DML_OUT", folder},
-                                         {"PYTHONUNBUFFERED", "1"},
-                                         {"L3DML_LIBRARY", absl::StrCat(kBuildRoot, "/tools/host/libl3dml.so.1")},
+  std::map<std::string, std::string> env{
+      {"RANK", absl::StrCat(rank)},
+      {"LOCAL_RANK", "0"},
+      {"WORLD_SIZE", absl::StrCat(topology.hosts().size())},
+      {"MASTER_ADDR", control::text4(topology.address4(0))},
+      {"MASTER_PORT", absl::StrCat(kMasterPort)},
+      {"GLOO_SOCKET_IFNAME", kInterface},
+      {"OMP_NUM_THREADS", "1"},
+      {"L3DML_BACKEND", name(scenario.backend)},
+      {"L3DML_WORKER", topology.hosts()[rank].name},
+      {"L3DML_OUT", folder},
+      {"PYTHONUNBUFFERED", "1"},
+      {"L3DML_LIBRARY", absl::StrCat(kBuildRoot, "/tools/host/libl3dml.so.1")},
       {"PYTHONPATH", absl::StrCat(kBuildRoot, "/tools/torch")}};
   if (scenario.backend == Backend::l3dml) {
     env["L3DML_JOB"] = absl::StrCat(folder, "/job/rank", rank, ".json");
