@@ -1,0 +1,34 @@
+// The worked example of ../README.md, "How to add a block": counts packets of members that met congestion, by neighbour.
+// Not part of the program; example_block_test.py builds it in as the steps say and runs it.
+#ifndef L3DML_CE_MARKS_P4_
+#define L3DML_CE_MARKS_P4_
+
+control CeMarks(in header_t hdr, in ingress_metadata_t ig_md) {
+  COUNTER(NEIGHBOR_INDEX_WIDTH, NEIGHBORS, marks)
+
+  action count_mark() {
+    COUNT(marks, NEIGHBOR_INDEX_WIDTH, ig_md.neighbor)
+  }
+  table marked {
+    key = {
+      ig_md.admitted : exact;
+      hdr.bridge.isValid() : exact @name("recirculated");  // a packet counts in its first pass only
+      hdr.ipv6.traffic_class : ternary;
+    }
+    actions = {
+      count_mark;
+      @defaultonly NoAction;
+    }
+    const default_action = NoAction();
+    const entries = {
+      (1, false, 3 &&& 3) : count_mark();
+    }
+    size = 1;
+  }
+
+  apply {
+    marked.apply();
+  }
+}
+
+#endif  // L3DML_CE_MARKS_P4_
