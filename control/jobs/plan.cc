@@ -178,6 +178,24 @@ absl::StatusOr<JobPlan> plan_job(const Topology& topology, const JobRequest& req
   return plan;
 }
 
+bool reserve_job(const JobPlan& plan, std::vector<DeviceResources>* devices) {
+  for (const StripePlan& stripe : plan.stripes)
+    for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
+      DeviceResources& device = (*devices)[stripe.tree.aggregators[a].site];
+      const AggregatorPlan& given = stripe.aggregators[a];
+      bool free = device.slots.reserve(given.slot_base, stripe.ring) &&
+                  device.jobs.reserve(given.job_index) && device.groups.reserve(given.mgid);
+      for (size_t c = 0; c < given.neighbors.size() && free; ++c)
+        free = device.neighbors.reserve(given.neighbors[c]) &&
+               device.seq_entries.reserve(given.seq_rings[c].base, given.seq_rings[c].length);
+      if (given.parent_neighbor != 0 && free)
+        free = device.neighbors.reserve(given.parent_neighbor) &&
+               device.seq_entries.reserve(given.parent_seq_ring.base, given.parent_seq_ring.length);
+      if (!free) return false;
+    }
+  return true;
+}
+
 void release_job(const JobPlan& plan, std::vector<DeviceResources>* devices) {
   for (const StripePlan& stripe : plan.stripes)
     for (size_t a = 0; a < stripe.aggregators.size(); ++a) {

@@ -81,6 +81,9 @@ constexpr uint16_t kFirstMemberPort = 19600;  // beyond the 64 ports of shards
 absl::StatusOr<JobPlan> plan_job(const Topology& topology, const JobRequest& request,
                                  std::vector<DeviceResources>* devices);
 
+// Takes exactly what a plan holds, as when a controller starts again. False: part of it is taken by another.
+bool reserve_job(const JobPlan& plan, std::vector<DeviceResources>* devices);
+
 void release_job(const JobPlan& plan, std::vector<DeviceResources>* devices);
 
 }  // namespace l3dml::control

@@ -89,6 +89,18 @@ TEST(Plan, gives_back_everything) {
   }
 }
 
+TEST(Plan, takes_again_exactly_what_it_had) {
+  TwoSites n;
+  auto d = devices(n.t), again = devices(n.t);
+  const JobPlan first = *plan_job(n.t, request(n.members, {n.west}), &d);
+  const JobPlan second = *plan_job(n.t, request(n.members, {n.east}), &d);
+  EXPECT_TRUE(reserve_job(second, &again)) << "in any order";
+  EXPECT_TRUE(reserve_job(first, &again));
+  EXPECT_FALSE(reserve_job(first, &again)) << "not twice";
+  EXPECT_EQ(again[0].slots.free_count(), d[0].slots.free_count());
+  EXPECT_EQ(again[0].neighbors.left(), d[0].neighbors.left());
+}
+
 TEST(Plan, takes_nothing_on_error) {
   TwoSites n;
   auto d = devices(n.t);

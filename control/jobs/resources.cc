@@ -12,6 +12,14 @@ std::optional<uint16_t> IndexPool::take() {
   return static_cast<uint16_t>(next_++);
 }
 
+bool IndexPool::reserve(uint16_t index) {
+  if (index > last_) return false;
+  if (index < next_) return returned_.erase(index) == 1;
+  for (; next_ < index; ++next_) returned_.insert(static_cast<uint16_t>(next_));
+  ++next_;
+  return true;
+}
+
 DeviceResources::DeviceResources(const Capability& c)
     : capability(c),
       slots(c.slots),

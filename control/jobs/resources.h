@@ -16,6 +16,7 @@ class IndexPool {
  public:
   IndexPool(uint32_t first, uint32_t last) : next_(first), last_(last) {}
   std::optional<uint16_t> take();
+  bool reserve(uint16_t index);  // false: taken, or none of this pool's
   void give_back(uint16_t index) { returned_.insert(index); }
   uint32_t left() const { return last_ - next_ + 1 + static_cast<uint32_t>(returned_.size()); }
 

@@ -21,12 +21,21 @@ SiteId Topology::find_site(std::string_view name) const { return find(sites_, na
 HostId Topology::find_host(std::string_view name) const { return find(hosts_, name); }
 LinkId Topology::find_link(std::string_view name) const { return find(links_, name); }
 
-absl::StatusOr<uint16_t> Topology::take_port(SiteId site) {
-  if (next_ports_[site] >= kFrontPorts)
-    return absl::ResourceExhaustedError(absl::StrCat("switch of site ", sites_[site].name,
-                                                     " has no port left, its ", kFrontPorts,
-                                                     " are taken by links and workers"));
-  return next_ports_[site]++;
+absl::StatusOr<uint16_t> Topology::take_port(SiteId site, int wanted) {
+  std::set<uint16_t>& taken = ports_[site];
+  if (wanted >= 0) {
+    if (wanted >= 512) return absl::InvalidArgumentError(absl::StrCat("no device port has number ", wanted));
+    if (!taken.insert(static_cast<uint16_t>(wanted)).second)
+      return absl::AlreadyExistsError(
+          absl::StrCat("port ", wanted, " of site ", sites_[site].name, " is taken"));
+    return static_cast<uint16_t>(wanted);
+  }
+  // 0 is left out: "port 0" in a trace is too easily a default.
+  for (uint16_t port = 1; port < kFrontPorts; ++port)
+    if (taken.insert(port).second) return port;
+  return absl::ResourceExhaustedError(absl::StrCat("switch of site ", sites_[site].name,
+                                                   " has no port left, its ", kFrontPorts - 1,
+                                                   " are taken by links and workers"));
 }
 
 absl::StatusOr<SiteId> Topology::add_site(std::string name, bool aggregates) {
@@ -40,16 +49,17 @@ absl::StatusOr<SiteId> Topology::add_site(std::string name, bool aggregates) {
   site.mac = switch_mac(site.locator);
   sites_.push_back(std::move(site));
   steps_.emplace_back();
-  next_ports_.push_back(1);  // 0 is left out: "port 0" in a trace is too easily a default
+  ports_.emplace_back();
   host_counts_.push_back(0);
   return static_cast<SiteId>(sites_.size() - 1);
 }
 
-absl::StatusOr<HostId> Topology::add_host(std::string name, SiteId site, double rate_bps, double delay_s) {
+absl::StatusOr<HostId> Topology::add_host(std::string name, SiteId site, double rate_bps, double delay_s,
+                                          int wanted_port) {
   if (find_host(name) >= 0) return absl::AlreadyExistsError(absl::StrCat("worker ", name, " is there twice"));
   if (host_counts_[site] >= kMaxHosts)
     return absl::ResourceExhaustedError(absl::StrCat("more than 253 workers at site ", sites_[site].name));
-  auto port = take_port(site);
+  auto port = take_port(site, wanted_port);
   if (!port.ok()) return port.status();
   Host host;
   host.name = std::move(name);
@@ -64,12 +74,12 @@ absl::StatusOr<HostId> Topology::add_host(std::string name, SiteId site, double 
 }
 
 absl::StatusOr<LinkId> Topology::add_link(std::string name, SiteId a, SiteId b, double rate_bps,
-                                          double delay_s, double loss) {
+                                          double delay_s, double loss, int wanted_a, int wanted_b) {
   if (find_link(name) >= 0) return absl::AlreadyExistsError(absl::StrCat("link ", name, " is there twice"));
   if (a == b) return absl::InvalidArgumentError(absl::StrCat("link ", name, " leads from a site to itself"));
-  auto port_a = take_port(a);
+  auto port_a = take_port(a, wanted_a);
   if (!port_a.ok()) return port_a.status();
-  auto port_b = take_port(b);
+  auto port_b = take_port(b, wanted_b);
   if (!port_b.ok()) return port_b.status();
   const auto id = static_cast<LinkId>(links_.size());
   links_.push_back({std::move(name), a, b, *port_a, *port_b, rate_bps, delay_s, loss, true});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,9 +58,10 @@ class Topology {
   // Each adds the next free locator / device port / host number, so that a description needs names only.
   // Errors: duplicate name, unknown site, more than 255 sites or 253 hosts at a site, ports exhausted.
   absl::StatusOr<SiteId> add_site(std::string name, bool aggregates = true);
-  absl::StatusOr<HostId> add_host(std::string name, SiteId site, double rate_bps, double delay_s);
+  absl::StatusOr<HostId> add_host(std::string name, SiteId site, double rate_bps, double delay_s,
+                                  int port = -1);
   absl::StatusOr<LinkId> add_link(std::string name, SiteId a, SiteId b, double rate_bps, double delay_s,
-                                  double loss);
+                                  double loss, int port_a = -1, int port_b = -1);
 
   const std::vector<Site>& sites() const { return sites_; }
   const std::vector<Host>& hosts() const { return hosts_; }
@@ -79,14 +81,14 @@ class Topology {
   uint32_t address4(HostId host) const;
 
  private:
-  absl::StatusOr<uint16_t> take_port(SiteId site);
+  absl::StatusOr<uint16_t> take_port(SiteId site, int wanted);  // -1: the next free one
 
   std::vector<Site> sites_;
   std::vector<Host> hosts_;
   std::vector<Link> links_;
-  std::vector<std::vector<Step>> steps_;  // by site
-  std::vector<uint16_t> next_ports_;      // by site
-  std::vector<uint32_t> host_counts_;     // by site
+  std::vector<std::vector<Step>> steps_;   // by site
+  std::vector<std::set<uint16_t>> ports_;  // by site
+  std::vector<uint32_t> host_counts_;      // by site
 };
 
 }  // namespace l3dml::control

@@ -1,0 +1,232 @@
+#include "control/api/controller.h"
+
+#include <fstream>
+#include <iterator>
+
+#include <unistd.h>
+
+#include "control/install/install.h"
+#include "control/target/fake_target.h"
+#include "gtest/gtest.h"
+
+namespace l3dml::control {
+namespace {
+
+// A target that several connections share: the switch outlives its client.
+class Shared final : public target::SwitchTarget {
+ public:
+  explicit Shared(target::FakeTarget* fake) : fake_(*fake) {}
+  std::shared_ptr<const target::TargetSchema> schema() const override { return fake_.schema(); }
+  std::string program() const override { return fake_.program(); }
+  bool connected() const override { return fake_.connected(); }
+  absl::Status reconnect() override { return fake_.reconnect(); }
+  absl::Status write(const target::Batch& b, target::Atomicity a) override { return fake_.write(b, a); }
+  absl::StatusOr<std::vector<target::Row>> read(std::string_view t, const target::ReadOptions& o) override {
+    return fake_.read(t, o);
+  }
+  absl::StatusOr<target::Row> read(std::string_view t, const target::Key& k,
+                                   const target::ReadOptions& o) override {
+    return fake_.read(t, k, o);
+  }
+  absl::StatusOr<std::optional<target::Row>> read_default(std::string_view t) override {
+    return fake_.read_default(t);
+  }
+  absl::StatusOr<uint32_t> usage(std::string_view t) override { return fake_.usage(t); }
+  absl::StatusOr<std::vector<std::vector<target::Cell>>> read_registers(std::string_view t, uint32_t f,
+                                                                        uint32_t c) override {
+    return fake_.read_registers(t, f, c);
+  }
+  absl::StatusOr<target::Counter> read_counter(std::string_view t, uint32_t i) override {
+    return fake_.read_counter(t, i);
+  }
+  absl::Status set_idle_timeout(std::string_view, bool, bool) override { return absl::OkStatus(); }
+  absl::Status set_port_events(bool) override { return absl::OkStatus(); }
+  void on_event(std::function<void(const target::Event&)>) override {}
+
+ private:
+  target::FakeTarget& fake_;
+};
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  ControllerTest() {
+    std::ifstream in(L3DML_BF_RT);
+    const std::string schema{std::istreambuf_iterator<char>(in), {}};
+    for (const char* site : {"west", "east"}) fakes_[site] = *target::FakeTarget::create("l3dml", schema);
+    path_ = ::testing::TempDir() + "/l3dml_controller_" + std::to_string(getpid()) + ".db";
+    remove_store();
+    start();
+    add_network();
+  }
+  ~ControllerTest() override { remove_store(); }
+
+  void remove_store() {
+    controller_.reset();
+    for (const char* more : {"", "-wal", "-shm"}) unlink((path_ + more).c_str());
+  }
+
+  void start() {
+    controller_.reset();
+    auto store = open_store(path_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    Controller::Options options;
+    options.connect =
+        [this](const SiteRecord& site) -> absl::StatusOr<std::unique_ptr<target::SwitchTarget>> {
+      target::FakeTarget* fake = fakes_.at(site.name).get();
+      if (!fake->connected())
+        if (absl::Status s = fake->reconnect(); !s.ok()) return s;
+      return std::make_unique<Shared>(fake);
+    };
+    options.now_ns = [this] { return now_ns_; };
+    options.unix_time_s = [] { return 0.0; };
+    options.new_token = [this] { return "token" + std::to_string(++tokens_); };
+    auto created = Controller::create(*std::move(store), std::move(options));
+    ASSERT_TRUE(created.ok()) << created.status();
+    controller_ = *std::move(created);
+  }
+
+  void add_network() {
+    for (const char* site : {"west", "east"})
+      ASSERT_TRUE(controller_->add_site({site, "switch:50052", 0, false}).ok());
+    ASSERT_TRUE(controller_->add_link({"wan", "west", "east", 100e6, 0.025, 0, -1, -1, false}).ok());
+    for (const char* host : {"w0", "w1"}) ASSERT_TRUE(controller_->add_host({host, "west", 0, 0, -1}).ok());
+    for (const char* host : {"e0", "e1"}) ASSERT_TRUE(controller_->add_host({host, "east", 0, 0, -1}).ok());
+  }
+
+  JobSpecification job(const std::string& name = "train") {
+    return {name, {"w0", "w1", "e0", "e1"}, {{"west", 1.0}}, 0, 256, 10};
+  }
+  size_t admitted(const std::string& site) {
+    return *fakes_.at(site)->usage("pipe.Ingress.admission.admission");
+  }
+  void join_all(const JobView& view) {
+    for (const char* host : {"w0", "w1", "e0", "e1"})
+      ASSERT_TRUE(controller_->join(view.name, view.token, host).ok());
+  }
+
+  std::map<std::string, std::unique_ptr<target::FakeTarget>> fakes_;
+  std::string path_;
+  int64_t now_ns_ = 1'000'000'000;
+  int tokens_ = 0;
+  std::unique_ptr<Controller> controller_;
+};
+
+TEST_F(ControllerTest, a_job_is_installed_joined_and_ends_when_all_have_left) {
+  const auto created = controller_->create_job(job());
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_EQ(created->state, "waiting");
+  EXPECT_GT(admitted("west"), 0u);
+  EXPECT_GT(admitted("east"), 0u);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    const auto member =
+        controller_->join("train", created->token, std::vector<std::string>{"w0", "w1", "e0", "e1"}[rank]);
+    ASSERT_TRUE(member.ok()) << member.status();
+    EXPECT_EQ(member->rank, rank);
+    EXPECT_NE(member->config.find("\"aggregator\""), std::string::npos);
+  }
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    ASSERT_TRUE(controller_->leave("train", created->token, rank).ok());
+  EXPECT_EQ(controller_->job("train")->state, "ended");
+  EXPECT_EQ(admitted("west"), 0u);
+}
+
+TEST_F(ControllerTest, calls_may_be_repeated_but_not_contradicted) {
+  const auto first = controller_->create_job(job());
+  const auto again = controller_->create_job(job());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->token, first->token);
+  JobSpecification other = job();
+  other.lanes = 64;
+  EXPECT_EQ(controller_->create_job(other).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(controller_->add_site({"west", "switch:50052", 0, false}).ok());
+  EXPECT_EQ(controller_->add_site({"west", "elsewhere:1", 0, false}).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(controller_->delete_job("train").ok());
+  EXPECT_TRUE(controller_->delete_job("train").ok());
+}
+
+TEST_F(ControllerTest, without_the_token_nobody_gets_an_index) {
+  ASSERT_TRUE(controller_->create_job(job()).ok());
+  EXPECT_EQ(controller_->join("train", "guess", "w0").status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(controller_->join("other", "guess", "w0").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ControllerTest, a_lease_that_runs_out_ends_the_job_with_the_workers_name) {
+  const auto created = controller_->create_job(job());
+  join_all(*created);
+  now_ns_ += 9'000'000'000;
+  for (const uint32_t rank : {0u, 1u, 3u})
+    ASSERT_TRUE(controller_->renew("train", created->token, rank).ok());
+  controller_->tick();
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  now_ns_ += 2'000'000'000;
+  controller_->tick();
+  const auto ended = controller_->renew("train", created->token, 0);
+  EXPECT_EQ(ended->state, "ended");
+  EXPECT_EQ(ended->reason, "rank 2 on host e0 is gone: its lease ran out");
+  EXPECT_EQ(admitted("east"), 0u);
+}
+
+TEST_F(ControllerTest, a_restarted_controller_writes_nothing_and_remembers_everything) {
+  const auto created = controller_->create_job(job());
+  join_all(*created);
+  const std::string before = controller_->job("train")->plan.limit;
+  for (auto& [site, fake] : fakes_) fake->clear_log();
+  start();
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  EXPECT_EQ(controller_->job("train")->plan.limit, before);
+  for (auto& [site, fake] : fakes_) EXPECT_TRUE(fake->log().empty()) << site;
+  EXPECT_TRUE(controller_->renew("train", created->token, 1).ok());
+  const auto second = controller_->create_job(job("second"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_GT(second->plan.stripes[0].job, created->plan.stripes[0].job);
+  EXPECT_NE(second->plan.stripes[0].aggregators[0].slot_base,
+            created->plan.stripes[0].aggregators[0].slot_base);
+}
+
+TEST_F(ControllerTest, a_switch_that_restarts_empty_gets_everything_back) {
+  ASSERT_TRUE(controller_->create_job(job()).ok());
+  const size_t entries = admitted("east");
+  fakes_.at("east")->restart();
+  controller_->tick();
+  EXPECT_EQ(admitted("east"), entries);
+  EXPECT_TRUE(controller_->devices()[1].connected);
+}
+
+TEST_F(ControllerTest, a_switch_that_cannot_be_reached_is_tried_again_and_named) {
+  fakes_.at("east")->refuse_reconnect(absl::UnavailableError("nobody answers"));
+  fakes_.at("east")->lose_connection();
+  controller_->tick();
+  EXPECT_FALSE(controller_->devices()[1].connected);
+  EXPECT_EQ(controller_->create_job(job()).status().message(),
+            "the switch of site east cannot be reached: nobody answers");
+  fakes_.at("east")->refuse_reconnect(absl::OkStatus());
+  now_ns_ += 10'000'000'000;
+  controller_->tick();
+  EXPECT_TRUE(controller_->devices()[1].connected);
+  EXPECT_TRUE(controller_->create_job(job()).ok());
+}
+
+TEST_F(ControllerTest, a_new_job_starts_above_the_stamps_that_are_there) {
+  for (uint32_t slot = 0; slot < 2048; ++slot)
+    fakes_.at("west")->set_cell("pipe.Ingress.slot_state.stamp", slot, 0, {10'000 + slot, 0});
+  const auto created = controller_->create_job(job());
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_GT(created->plan.stripes[0].first_number, 12'047u);
+}
+
+TEST_F(ControllerTest, a_link_that_dies_moves_routes_where_there_is_another_way) {
+  ASSERT_TRUE(controller_->add_link({"spare", "west", "east", 100e6, 0.080, 0, -1, -1, false}).ok());
+  ASSERT_TRUE(controller_->create_job(job()).ok());
+  fakes_.at("east")->clear_log();
+  ASSERT_TRUE(controller_->set_link("wan", true).ok());
+  EXPECT_FALSE(fakes_.at("east")->log().empty());
+  fakes_.at("east")->clear_log();
+  ASSERT_TRUE(controller_->set_link("wan", true).ok());
+  EXPECT_TRUE(fakes_.at("east")->log().empty()) << "said twice";
+  EXPECT_EQ(controller_->events(0).back().kind, "link_changed");
+}
+
+}  // namespace
+}  // namespace l3dml::control
