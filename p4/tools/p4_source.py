@@ -59,10 +59,11 @@ class Control:
 
 def preprocess(path):
     """The program after cpp, without the includes of the architecture."""
-    text = Path(path).read_text()
+    path = Path(path).resolve()
+    text = path.read_text()
     text = "\n".join("" if line.startswith("#include <") else line for line in text.splitlines())
-    run = subprocess.run(["cpp", "-P", "-nostdinc", "-undef", "-iquote", str(Path(path).parent), "-iquote", str(P4), "-"],
-                         input=text, capture_output=True, text=True)
+    run = subprocess.run(["cpp", "-P", "-nostdinc", "-undef", "-iquote", str(path.parent), "-iquote", str(P4), "-"],
+                         input=text, capture_output=True, text=True, cwd=path.parent)  # where "..." is looked for first
     if run.returncode:
         raise SourceError(f"{path}: {run.stderr.strip()}")
     return run.stdout
