@@ -62,7 +62,11 @@ int bound_socket(const wire::Ipv6Address& address, unsigned port) {
   const int size = 4 << 20;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
   const sockaddr_in6 local = at(address, port);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&local), sizeof local) == 0) return fd;
+  // The kernel makes a new address usable a moment after it was added; until then it cannot be bound.
+  for (int attempt = 0; attempt < 10'000; ++attempt, poll(nullptr, 0, 1)) {
+    if (bind(fd, reinterpret_cast<const sockaddr*>(&local), sizeof local) == 0) return fd;
+    if (errno != EADDRNOTAVAIL) break;
+  }
   close(fd);
   return -1;
 }
@@ -97,6 +101,7 @@ LoopbackSwitch::LoopbackSwitch(const std::vector<StripeConfig>& stripes, double 
   ok_ = add_address(first.result_source);
   for (const StripeConfig& s : stripes_)
     ok_ = ok_ && add_address(s.aggregator) && add_address(s.local_address);
+  for (const StripeConfig& s : stripes_) close(bound_socket(s.local_address, 0));  // usable from here on
   for (unsigned shard = 0; shard < first.shards; ++shard) {
     receivers_.push_back(bound_socket({}, base::kUdpPort + shard));
     senders_.push_back(bound_socket(first.result_source, base::kUdpSourcePort + shard));
