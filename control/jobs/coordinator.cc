@@ -68,6 +68,7 @@ void Coordinator::on(const SwitchDone& report) {
   } else if (!which.stamps.known) {  // it was told to overwrite them
     which.stamps = {true, next_first_number_ - 1, next_first_number_ - 1};
   }
+  if (phase_ == Phase::installing) which.follows_epoch = true;
   next_if_all_answered();
 }
 
@@ -120,9 +121,11 @@ void Coordinator::on(const SwitchReturned& report) {
   Switch& which = switches_[report.from];
   which.reachable = true;
   if (!report.restarted) return;
-  which.clean = true;
+  // The news may be older than what was installed since, so it says nothing about admission: removal is asked for as
+  // ever. Stamps are 0 or, if the restart lies before the epoch, what the epoch wrote: newest_number_ covers that.
   which.stamps = {true, 0, 0};
-  if (phase_ == Phase::removing && waiting_.erase(report.from)) return next_if_all_answered();
+  which.follows_epoch = false;
+  if (phase_ == Phase::removing && waiting_.contains(report.from)) commands_.emplace_back(RemoveAdmission{change_, report.from});
   if (phase_ >= Phase::installing && in_plan(report.from)) begin_pause();
 }
 

@@ -58,6 +58,7 @@ class Coordinator {
   struct Switch {
     bool reachable = true;
     bool clean = true;  // confirmed that it admits no epoch of this job
+    bool follows_epoch = false;  // was given the plan, and has not restarted since
     Stamps stamps;
   };
   struct Start {  // where a joiner begins

@@ -109,7 +109,7 @@ void Coordinator::begin_install() {
   ++newest_epoch_;
   for (size_t i = 0; i < next_plan_.switches.size(); ++i) {
     const SwitchId id = next_plan_.switches[i];
-    switches_[id].clean = false;
+    switches_[id].clean = switches_[id].follows_epoch = false;
     if (first.overwrite[i]) switches_[id].stamps.known = false;  // until it confirms
     waiting_.insert(id);
     commands_.emplace_back(
@@ -195,7 +195,7 @@ void Coordinator::account_stamps() {
   const uint32_t entries = plan_.ring * plan_.shards;
   for (SwitchId id : plan_.switches) {
     Switch& which = switches_[id];
-    if (!which.clean && which.stamps.known)
+    if (which.follows_epoch && which.stamps.known)
       which.stamps = after_epoch(which.stamps, first_number_, lowest, newest, entries);
   }
   if (newer(newest, newest_number_)) newest_number_ = newest;

@@ -152,7 +152,8 @@ class WorkerCore {
   void send_probes(int64_t now_ns, PacketSink& sink);
   void send_timing_probe(int64_t now_ns, PacketSink& sink);
   void send_syncs(int64_t now_ns, PacketSink& sink);
-  int64_t probe_time_ns() const;   // silence after which a number is asked about
+  int64_t probe_time_ns() const;   // silence after which a number is asked about,
+  int64_t silence_ns() const;      // and the same with back-off
   int64_t probe_pause_ns() const;  // between rounds of asking
   uint32_t slot_of(uint32_t number) const;
   uint8_t* write_header(uint8_t* packet, wire::Type type, uint8_t flags, uint32_t number) const;

@@ -34,7 +34,7 @@ int64_t WorkerCore::next_deadline_ns() const {
   int64_t deadline = next_sync_ns_;
   if (!urgent_.empty() || !ready_.empty()) deadline = std::min(deadline, pacer_.next_ns());
   if (const uint32_t oldest = flight_.oldest(); oldest != Flight::kNone) {
-    int64_t ask = positions_[oldest].touched_ns + (probe_time_ns() << unanswered_);
+    int64_t ask = positions_[oldest].touched_ns + silence_ns();
     if (round_probes_ && probe_credit_ == 0) ask = std::max(ask, round_end_ns_);
     deadline = std::min(deadline, ask);
   }
@@ -253,6 +253,11 @@ int64_t WorkerCore::probe_time_ns() const {
   return 2 * least + std::max(base::kMillisecond, spread);
 }
 
+int64_t WorkerCore::silence_ns() const {
+  const int64_t time = probe_time_ns();
+  return std::min(time << unanswered_, std::max(time, kLongestBackoffNs));
+}
+
 int64_t WorkerCore::probe_pause_ns() const {
   const int64_t time = probe_time_ns();
   const int64_t pause = std::min(time << quiet_rounds_, std::max(time, kLongestPauseNs));
@@ -261,8 +266,7 @@ int64_t WorkerCore::probe_pause_ns() const {
 
 void WorkerCore::send_probes(int64_t now_ns, PacketSink& sink) {
   const auto overdue = [&](uint32_t position) {
-    return position != Flight::kNone &&
-           positions_[position].touched_ns + (probe_time_ns() << unanswered_) <= now_ns;
+    return position != Flight::kNone && positions_[position].touched_ns + silence_ns() <= now_ns;
   };
   if (!overdue(flight_.oldest())) return;
   if (now_ns >= round_end_ns_) {
@@ -280,6 +284,12 @@ void WorkerCore::send_probes(int64_t now_ns, PacketSink& sink) {
   while (probe_credit_ && overdue(flight_.oldest())) {
     const uint32_t position = flight_.oldest();
     Position& p = positions_[position];
+    if (p.resend) {  // known to be missing, and waiting for its turn: asking again would only take from it
+      p.touched_ns = now_ns;
+      flight_.remove(position);
+      flight_.append(position);
+      continue;
+    }
     const uint16_t tag = cookies_.issue(p.number, false, now_ns);
     if (!send_control(wire::Type::probe, 0, shard_of(p.number), p.number, 0, tag, sink)) return;
     ++stats_.probes_sent;

@@ -1,0 +1,62 @@
+// The collectives of a job: what each member puts in, and what must come out. Inputs are functions of (seed,
+// member, collective, element), so nothing has to be kept to know what the sum ought to be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/host/collective.h"
+#include "tools/sim/ledger.h"
+#include "tools/sim/random.h"
+#include "tools/sim/scenario.h"
+
+namespace l3dml::sim {
+
+class Workload {
+ public:
+  Workload(const JobSpec& spec, uint32_t job, uint32_t world, uint64_t seed);
+
+  size_t size_bytes(size_t collective) const;
+  void fill(uint32_t member, size_t collective, void* input) const;
+
+  // The members of each epoch; an element's sum is that over one of these sets.
+  void add_members(const std::vector<uint32_t>& members);
+
+  // Compares a member's result with the first one (same_result) and that with the sums that are possible
+  // (exact_sum).
+  std::optional<Violation> check(uint32_t member, size_t collective, const void* output,
+                                 const host::CollectiveResult& result);
+
+  const std::vector<CollectiveSpec>& collectives() const { return spec_.collectives; }
+
+ private:
+  struct First {  // the first result of a collective
+    bool known = false;
+    uint32_t member = 0;
+    bool finite = true;
+    std::vector<uint8_t> output;
+  };
+  double value(uint32_t member, size_t collective, size_t element) const;  // of a float type
+  int32_t integer(uint32_t member, size_t collective, size_t element) const;
+  bool holds_bad(uint32_t member, size_t collective) const;  // the member with the element that is not finite
+  std::optional<std::string> wrong_sum(size_t collective, const void* output) const;
+  std::optional<std::string> wrong_integer(const CollectiveSpec& c, size_t collective,
+                                           const void* output) const;
+  double tolerance(const CollectiveSpec& c, double sum) const;
+
+  JobSpec spec_;
+  uint32_t job_, world_;
+  uint64_t seed_;
+  int largest_magnitude_ = 0;
+  std::vector<std::vector<uint32_t>> member_sets_;
+  std::vector<First> firsts_;
+};
+
+// Element `i` of a tensor of some floating type.
+double load_element(kernels::ElementType type, const void* tensor, size_t i);
+void store_element(kernels::ElementType type, void* tensor, size_t i, double value);
+
+}  // namespace l3dml::sim

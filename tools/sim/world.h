@@ -1,0 +1,101 @@
+// A whole scenario under way: devices, hosts, jobs, and what watches over them. run() ends when every member
+// is done, when an invariant is violated, or when nothing moves any more (which violates one).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataplane/pipeline/device.h"
+#include "tools/sim/device_program.h"
+#include "tools/sim/job.h"
+#include "tools/sim/network.h"
+#include "tools/sim/packet_trace.h"
+#include "tools/sim/scenario.h"
+
+namespace l3dml::sim {
+
+struct Outcome {
+  std::optional<Violation> violation;
+  int64_t virtual_ns = 0;
+  uint64_t packets = 0;  // handled by devices and hosts
+  uint64_t events = 0;   // packets and timers
+  uint64_t collectives = 0, chunks = 0, repeats = 0, retransmitted = 0, epochs = 0, failed_members = 0;
+};
+
+class World final : public Network::Handler {
+ public:
+  World(const Scenario& scenario, PacketTrace* trace);
+  ~World() override;
+
+  Outcome run();
+  std::string drops() const;  // counters of every device, a line each
+
+  // ---- for jobs and members ----
+  struct Installed {  // of a job on a device
+    bool admitted = false;
+    bool left_out = false;  // did not hear that it should be removed: may go on with an old epoch
+    uint8_t epoch = 0;
+    uint32_t aggregator = 0;
+  };
+  struct Switch {
+    std::unique_ptr<pipeline::Device> device;
+    std::unique_ptr<DeviceProgram> program;
+    std::vector<JobResources> resources;  // by job
+    std::vector<Installed> installed;     // by job
+    bool silent = false;                  // to the coordinator
+  };
+  Network& network() { return network_; }
+  const Scenario& scenario() const { return scenario_; }
+  Switch& at(uint32_t device) { return switches_[device]; }
+  std::vector<JobResources> resources(uint32_t job) const;  // by device
+  int64_t now_ns() const { return network_.now_ns(); }
+  void violate(Violation violation);
+  void from_member(const Member& member, Job& job, uint32_t index, base::Packet* packet);  // takes it
+  void check_done();
+  void wake(const Member& member);
+  Job& job(uint32_t index) { return *jobs_[index]; }
+  uint32_t job_count() const { return static_cast<uint32_t>(jobs_.size()); }
+  void note(const std::string& text);  // into the trace
+  void add_port(uint32_t host, uint16_t port, Member* member);
+
+  // ---- Network::Handler ----
+  void at_device(uint32_t device, std::span<base::Packet* const> packets) override;
+  void at_host(uint32_t host, base::Packet* packet) override;
+  void device_timer(uint32_t device, unsigned pipe) override;
+  void host_timer(uint32_t host) override;
+
+ private:
+  void share_out();  // slots, neighbours, seq rings
+  void build(uint32_t device);
+  void send_out(uint32_t device);
+  void check_sent(uint32_t device, const base::Packet& packet);
+  void happen(const Fault& fault);
+  void restart(uint32_t device, int64_t noticed_after_ns);
+  bool withheld(const base::Packet& packet) const;
+  void watch();
+  base::Packet* forge(const base::Packet& packet);
+  void lose_device(uint32_t device, int64_t noticed_after_ns);
+  std::string what_is_missing() const;
+  Outcome outcome() const;
+
+  Scenario scenario_;
+  Random random_;
+  PacketTrace* trace_;
+  Network network_;
+  pipeline::InlineExecutor executor_;
+  pipeline::DeviceConfig device_config_;
+  std::vector<Switch> switches_;
+  std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<std::vector<std::pair<uint16_t, Member*>>> ports_;  // by host: UDP port -> member
+  pipeline::Outbox outbox_;
+  std::optional<Violation> violation_;
+  uint64_t work_done_ = 0;  // chunks and results, for watch()
+  int64_t last_progress_ns_ = 0;
+  int64_t patience_ns_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace l3dml::sim
