@@ -50,10 +50,15 @@ Network::Network(const Scenario& scenario, Random random, Handler* handler)
   find_routes();
 }
 
-Network::~Network() {
+Network::~Network() { drain(); }
+
+size_t Network::drain() {
+  for (Wire& wire : wires_) wire.link.reset();
   for (Device& device : devices_) {
     for (base::Packet* packet : device.waiting) base::release(packet);
+    device.waiting.clear();
   }
+  return pool_.alive();
 }
 
 // Ports are dealt to the pipes in turn, so that with several pipes most trees have ports in all of them.

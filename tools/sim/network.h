@@ -57,6 +57,8 @@ class Network {
   // Runs until nothing is left to do, `stop` says so after an event, or the clock passes `until_ns`.
   void run(int64_t until_ns, const std::function<bool()>& stop);
 
+  size_t drain();  // at the end: takes down all cables; packets that somebody still holds
+
   void set_device_up(uint32_t device, bool up);  // a dead one loses what arrives and sends nothing
   bool device_up(uint32_t device) const { return devices_[device].up; }
   void set_link_up(uint32_t link, bool up);

@@ -140,7 +140,7 @@ Outcome World::run() {
     for (const MemberSpec& member : job.members) longest_ns = std::max(longest_ns, 4 * member.gap_ns);
   }
   for (const Fault& fault : scenario_.faults) longest_ns = std::max(longest_ns, fault.time_ns + fault.aux_ns);
-  patience_ns_ = 300 * longest_ns + 60 * base::kSecond;
+  patience_ns_ = 300 * longest_ns + 1000 * base::kSecond;
   for (auto& job : jobs_) job->start();
   for (const Fault& fault : scenario_.faults) {
     network_.call_at(fault.time_ns, [this, fault] { happen(fault); });
@@ -151,7 +151,11 @@ Outcome World::run() {
   if (!violation_ && !done_)
     violate(
         {"progress", fmt::format("{} packets were not enough: {}", network_.packets(), what_is_missing())});
-  return outcome();
+  Outcome result = outcome();
+  if (const size_t held = network_.drain(); held && !result.violation)
+    result.violation =
+        Violation{"bounded_memory", fmt::format("{} packets were neither delivered nor given back", held)};
+  return result;
 }
 
 // Nothing may stand still for long: if no chunk is finished for many times the longest way, it never will be.
