@@ -33,12 +33,14 @@ BatchResult run_batch(const BatchOptions& options) {
     const double start_s = thread_cpu_s();
     for (uint64_t i; !stop && (i = next++) < options.runs;) {
       const uint64_t seed = options.first_seed + i;
+      const double before_s = thread_cpu_s();
       const Scenario scenario = generate(seed);
       const Outcome outcome = run_scenario(scenario, nullptr);
       const std::lock_guard lock(mutex);
-      if (options.verbose)
-        fmt::print("{}: {} packets, {:.3f} s\n", scenario.describe(), outcome.packets,
-                   static_cast<double>(outcome.virtual_ns) * 1e-9);
+      if (options.verbose) {
+        fmt::print("{:.3f} s, {} packets, {:.3f} s of virtual time, {}\n", thread_cpu_s() - before_s,
+                   outcome.packets, static_cast<double>(outcome.virtual_ns) * 1e-9, scenario.describe());
+      }
       ++result.scenarios;
       result.packets += outcome.packets;
       result.events += outcome.events;
