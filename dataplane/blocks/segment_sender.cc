@@ -34,9 +34,11 @@ bool SegmentSender::clip(uint32_t index, const Replica& replica, uint32_t* first
   const Segment& segment = segments_[index];
   if (!base::serial_newer(*end, *first) || base::serial_newer(*end, segment.tx_seq)) return false;
   const auto known = static_cast<uint32_t>(std::min<uint64_t>(segment.sent, uint64_t{replica.ring_mask} + 1));
-  const uint32_t oldest = segment.tx_seq - known;
-  if (base::serial_older(*first, oldest)) *first = oldest;
-  return base::serial_newer(*end, *first);
+  // As distances from the newest: serial order would take a range that began 2^31 or more before it for a
+  // future one.
+  if (segment.tx_seq - *end >= known) return false;
+  if (segment.tx_seq - *first > known) *first = segment.tx_seq - known;
+  return true;
 }
 
 void SegmentSender::set_tx_seq(uint32_t index, uint32_t seq) {

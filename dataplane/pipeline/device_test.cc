@@ -283,6 +283,9 @@ TEST(Segment, ignores_forged_nacks) {
   EXPECT_EQ(range(5, 3), 0u);           // backwards
   EXPECT_EQ(range(0x80000000, 1), 0u);  // nonsense
   EXPECT_EQ(rig.drops(DropReason::nack_empty), 4u);
+  // Its ends lie on both sides of half the number space: must not be walked through.
+  EXPECT_EQ(range(1 - 0xa0000000u, 1 - 0x40000000u), 0u);
+  EXPECT_EQ(rig.drops(DropReason::nack_empty), 5u);
   EXPECT_EQ(range(0u - 1000, 1), 1u);  // enormous: clipped to the one packet that was sent
   size_t repairs = 0;
   for (int i = 0; i < 1000; ++i) {  // always the last packet sent, which the ring still knows

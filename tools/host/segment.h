@@ -37,9 +37,12 @@ class UpSegment {
   // sent.
   bool clip(Hole* hole) const {
     if (!base::serial_newer(hole->end, hole->first) || base::serial_newer(hole->end, next_)) return false;
-    const uint32_t oldest = next_ - static_cast<uint32_t>(std::min<uint64_t>(sent_, numbers_.size()));
-    if (base::serial_older(hole->first, oldest)) hole->first = oldest;
-    return base::serial_newer(hole->end, hole->first);
+    // As distances from the newest: serial order would take a range that began 2^31 or more before it for a
+    // future one.
+    const auto known = static_cast<uint32_t>(std::min<uint64_t>(sent_, numbers_.size()));
+    if (next_ - hole->end >= known) return false;
+    if (next_ - hole->first > known) hole->first = next_ - known;
+    return true;
   }
   uint32_t number(uint32_t seq) const { return numbers_[seq & mask()]; }
 
