@@ -4,10 +4,15 @@
 
 namespace l3dml::host {
 
-ExponentRecord::ExponentRecord(uint32_t chunks, int margin, std::shared_ptr<ExponentRecord> previous)
+namespace {
+constexpr uint8_t kMostMargin = 5, kCalm = 32;
+}
+
+ExponentRecord::ExponentRecord(uint32_t chunks, uint8_t least_margin,
+                               std::shared_ptr<ExponentRecord> previous)
     : chunks_(chunks),
       blocks_left_((chunks + kBlockChunks - 1) / kBlockChunks),
-      margin_(margin),
+      least_margin_(least_margin),
       blocks_(blocks_left_),
       previous_(std::move(previous)) {
   for (uint32_t b = 0; b < blocks_.size(); ++b)
@@ -45,11 +50,18 @@ bool ExponentRecord::complete(uint32_t b) {
   int gap = gap_before;
   if (block.asked_exp && block.sum_exp) gap = std::max(gap_before, block.asked_exp - block.sum_exp);
   block.gap = static_cast<uint8_t>(std::clamp(gap, 0, 64));
+  block.margin = before ? std::max(before->margin, least_margin_) : least_margin_;
+  if (before && before->predicted && block.asked_exp) {  // a prediction was too small
+    block.margin = std::min<uint8_t>(block.margin + 1, kMostMargin);
+  } else if (before && ++(block.calm = before->calm) == kCalm) {
+    block.margin = std::max<uint8_t>(block.margin - 1, least_margin_);
+    block.calm = 0;
+  }
   int predicted = 0;
   if (block.sum_exp) {
-    predicted = block.sum_exp + block.gap + margin_;
+    predicted = block.sum_exp + block.gap + block.margin;
   } else if (block.asked_exp) {
-    predicted = block.asked_exp + margin_;
+    predicted = block.asked_exp + block.margin;
   } else if (before) {
     predicted = before->predicted;
   }
@@ -73,8 +85,8 @@ std::shared_ptr<ExponentRecord> ExponentHistory::open(const Collective& c, uint3
   }
   Last& last = records_[key];
   *previous = last.record;
-  // Bits left unused above the largest value seen: fixed32 has many, the small formats few.
-  const int margin = c.format == kernels::LaneFormat::kFixed32 ? 3 : 1;
+  // fixed32 has bits to spare, the small formats have few.
+  const uint8_t margin = c.format == kernels::LaneFormat::kFixed32 ? 3 : 1;
   last.record = std::make_shared<ExponentRecord>(chunks, margin, *previous);
   last.used = ++clock_;
   return last.record;

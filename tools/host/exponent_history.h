@@ -5,9 +5,10 @@
 //
 // Results tell how large sums were, not how large the summands: where an exponent was once asked for, the
 // difference
-// (`gap`) is remembered. Chunks are predicted in blocks, by the block's largest, so that the noise of single
-// chunks does not cause repeats. Nothing known (a new key, a new epoch): the chunk asks first, which is
-// always right.
+// (`gap`) is remembered. How much they may grow from one step to the next shows in chunks that did not fit:
+// each widens the block's margin, calm narrows it. Chunks are predicted in blocks, by the block's largest, so
+// that the noise of single chunks does not cause repeats. Nothing known (a new key, a new epoch): the chunk
+// asks first, which is always right.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ constexpr uint32_t kBlockChunks = 64;
 // What one collective's results say, block by block.
 class ExponentRecord {
  public:
-  ExponentRecord(uint32_t chunks, int margin, std::shared_ptr<ExponentRecord> previous);
+  ExponentRecord(uint32_t chunks, uint8_t least_margin, std::shared_ptr<ExponentRecord> previous);
 
   // For the chunks of the collective after it.
   enum class Known { yes, no, not_yet };
@@ -52,12 +53,14 @@ class ExponentRecord {
     bool all_asked = true;
     uint8_t predicted = 0;  // 0: nothing known
     uint8_t gap = 0;
+    uint8_t margin = 0;             // bits left above the largest value seen
+    uint8_t calm = 0;               // collectives since a chunk last did not fit
     std::vector<uint32_t> waiters;  // positions of the next collective
   };
   bool complete(uint32_t block);
 
   uint32_t chunks_, blocks_left_;
-  int margin_;
+  uint8_t least_margin_;
   std::vector<Block> blocks_;
   std::shared_ptr<ExponentRecord> previous_;  // until all blocks are complete
 };

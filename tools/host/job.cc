@@ -97,6 +97,12 @@ void Job::set_stop_before(unsigned stripe, std::optional<uint64_t> collective) {
   impl_->call([&] { impl_->core(stripe).set_stop_before(collective); });
 }
 
+absl::Status Job::set_shares(const std::vector<double>& shares) {
+  absl::Status status;
+  impl_->call([&] { status = impl_->set_shares(shares); });
+  return status;
+}
+
 JobStats Job::stats() {
   JobStats stats;
   impl_->call([&] { stats = impl_->stats(); });

@@ -84,6 +84,9 @@ class Job {
   absl::Status resume(unsigned stripe, const StripeConfig& config,
                       std::optional<StartingPoint> start = std::nullopt);
   void set_stop_before(unsigned stripe, std::optional<uint64_t> collective);
+  // Deals chunks anew, by these shares. All stripes paused, and nothing begun that is not finished: first
+  // set_stop_before() the same collective on all, and let what is before it end.
+  absl::Status set_shares(const std::vector<double>& shares);
 
   JobStats stats();
   const JobConfig& config() const;

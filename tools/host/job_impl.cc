@@ -9,6 +9,9 @@ namespace l3dml::host {
 namespace {
 
 constexpr int kReceiveRounds = 8;  // bursts taken in before something is sent
+// With so many numbers in flight a result may wait a little for the ones behind it: the window hides it.
+constexpr uint32_t kBusyFlight = 64;
+constexpr int64_t kQuietNs = 300 * base::kMicrosecond;
 
 const char* type_name(kernels::ElementType type) {
   static constexpr const char* kNames[] = {"float32", "float64", "float16", "bfloat16", "int32"};
@@ -56,7 +59,7 @@ void Job::Impl::run() {
       const std::lock_guard lock(mutex_);
       more = stopping_ || !inbox_.empty();
     }
-    if (!more) transport_->wait(deadline);
+    if (!more) transport_->wait(deadline, quiet_ns());
   }
   {
     const std::lock_guard lock(mutex_);
@@ -84,6 +87,7 @@ int64_t Job::Impl::step() {
     inbox.swap(inbox_);
   }
   for (const auto& function : inbox) function();
+  received_ = false;
   int64_t now_ns = transport_->now_ns();
   for (int i = 0; i < kReceiveRounds && transport_->receive(*this, now_ns); ++i) {
   }
@@ -101,8 +105,17 @@ int64_t Job::Impl::step() {
   return deadline;
 }
 
+int64_t Job::Impl::quiet_ns() const {
+  if (!received_) return 0;
+  for (const auto& core : cores_) {
+    if (core->in_flight() >= kBusyFlight) return kQuietNs;
+  }
+  return 0;
+}
+
 void Job::Impl::on_packet(unsigned stripe, const wire::L3dmlHeader& header, const uint8_t* lanes,
                           size_t lane_count, unsigned shard, bool ce, int64_t now_ns) {
+  received_ = true;
   cores_[stripe]->on_packet(header, lanes, lane_count, shard, ce, now_ns);
 }
 
@@ -153,9 +166,19 @@ void Job::Impl::begin(const Request& request, Callback callback) {
   Pending& pending = pending_[id];
   pending.request = request;
   pending.callback = std::move(callback);
-  pending.stripes_left = static_cast<unsigned>(cores_.size());
-  pending.result.least_weight = UINT32_MAX;
   const int64_t abstain = request.abstain_after_ns ? request.abstain_after_ns : config_.abstain_after_ns;
+  if (abstain) pending.abstain_after_ns = now_ns + abstain;
+  if (absl::Status status = submit_to_cores(id); !status.ok()) {  // on stripe 0, or on none
+    const Callback refused = std::move(pending_[id].callback);
+    pending_.erase(id);
+    refused(status);
+  }
+}
+
+// The last stripe may end the collective at once, and with it its Pending.
+absl::Status Job::Impl::submit_to_cores(uint64_t id) {
+  Pending& pending = pending_[id];
+  const Request& request = pending.request;
   Collective c;
   c.id = id;
   c.input = request.input;
@@ -166,15 +189,37 @@ void Job::Impl::begin(const Request& request, Callback callback) {
   c.op = request.op;
   c.key = request.key;
   c.residual = request.residual;
-  c.abstain_after_ns = abstain ? now_ns + abstain : base::kNever;
+  c.abstain_after_ns = pending.abstain_after_ns;
+  pending.stripes_left = static_cast<unsigned>(cores_.size());
+  pending.result = {};
   for (unsigned i = 0; i < cores_.size(); ++i) {
     c.layout = split_.layout(i, c.format);
-    if (absl::Status status = cores_[i]->submit(c); !status.ok()) {  // on stripe 0, or on none
-      const Callback refused = std::move(pending_[id].callback);
-      pending_.erase(id);
-      return refused(status);
-    }
+    if (absl::Status status = cores_[i]->submit(c); !status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Job::Impl::set_shares(const std::vector<double>& shares) {
+  if (shares.size() != cores_.size())
+    return absl::InvalidArgumentError(
+        fmt::format("set_shares: {} shares for {} stripes", shares.size(), cores_.size()));
+  std::vector<StripeConfig> stripes = config_.stripes;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    stripes[i].share = shares[i];
+    if (absl::Status status = validate(stripes[i], fmt::format("stripes[{}]", i)); !status.ok())
+      return status;
+  }
+  for (const auto& core : cores_) {
+    if (absl::Status status = core->withdraw(); !status.ok()) return status;
+  }
+  split_ = ChunkSplit(stripes);
+  std::vector<uint64_t> ids;
+  for (const auto& [id, pending] : pending_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  for (const uint64_t id : ids) {
+    if (absl::Status status = submit_to_cores(id); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 void Job::Impl::on_result(const CollectiveResult& part) {

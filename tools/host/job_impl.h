@@ -37,19 +37,23 @@ class Job::Impl final : public PacketReceiver {
   const JobConfig& config() const { return config_; }
   WorkerCore& core(unsigned stripe) { return *cores_[stripe]; }
   JobStats stats();
-  void note_progress();  // I/O thread
+  void note_progress();                                        // I/O thread
+  absl::Status set_shares(const std::vector<double>& shares);  // I/O thread
 
  private:
   struct Pending {  // a collective that is not done on all stripes
     Request request;
     Callback callback;
     unsigned stripes_left = 0;
+    int64_t abstain_after_ns = base::kNever;
     CollectiveResult result;
   };
 
   void run();
   int64_t step();  // one round of the I/O thread; returns when the next is due
+  int64_t quiet_ns() const;
   void begin(const Request& request, Callback callback);
+  absl::Status submit_to_cores(uint64_t id);
   void on_result(const CollectiveResult& result);
   void check_timeout(int64_t now_ns);
   void fail_pending();
@@ -73,6 +77,7 @@ class Job::Impl final : public PacketReceiver {
   std::vector<std::unique_ptr<WorkerCore>> cores_;
   std::unordered_map<uint64_t, Pending> pending_;
   uint64_t next_id_ = 0;
+  bool received_ = false;    // something, in this round
   uint64_t progress_ = 0;    // chunks and passes finished, when last looked
   int64_t progress_ns_ = 0;  // when it last grew
   uint64_t done_collectives_ = 0, done_bytes_ = 0;

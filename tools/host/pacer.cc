@@ -9,10 +9,10 @@ namespace l3dml::host {
 namespace {
 
 constexpr double kBitsPerByte = 8;
-constexpr double kBurstNs = 2e6;      // a thread that slept too long may catch up with so much
-constexpr double kQuantumNs = 250e3;  // smaller bursts are not worth a wake-up
+constexpr double kBurstNs = 8e6;    // a thread that slept too long may catch up with so much
+constexpr double kQuantumNs = 1e6;  // smaller bursts are not worth a wake-up
 constexpr double kLargestQuantum = 64 << 10, kSmallestBurst = 4 << 10;  // bytes
-constexpr double kGain = 1.0 / 4;                                       // of the smoothed share of marks
+constexpr double kGain = 1.0 / 16;                                      // of the smoothed share of marks
 constexpr double kStep = 1.0 / 32;   // of the ceiling, per round without marks
 constexpr double kFloor = 1.0 / 64;  // of the ceiling
 
@@ -56,7 +56,16 @@ int64_t Pacer::next_ns() const {
   return filled_ns_ + 1 + static_cast<int64_t>(std::ceil(wanted * kBitsPerByte * base::kSecond / rate_bps_));
 }
 
-void Pacer::on_result(bool marked, int64_t now_ns, int64_t round_ns) {
+void Pacer::on_result(bool marked, int64_t sent_ns, int64_t now_ns, int64_t round_ns) {
+  // A round begins anew after a pause, which says nothing about the path, and when the results of the last
+  // fall's time are through.
+  const bool before_fall = sent_ns < fell_ns_;
+  if (before_fall || now_ns - last_result_ns_ > 2 * round_ns) {
+    round_start_ns_ = now_ns;
+    results_ = marked_ = spent_bytes_ = 0;
+  }
+  last_result_ns_ = now_ns;
+  if (before_fall) return;
   ++results_;
   marked_ += marked;
   if (now_ns - round_start_ns_ >= round_ns) end_round(now_ns);
@@ -72,6 +81,7 @@ void Pacer::end_round(int64_t now_ns) {
     rate_bps_ = std::min(rate_bps_, std::max(sent_bps * 1.25, rate_bps_ / 2)) * (1 - congestion_ / 2);
     const double floor = ceiling_bps_ > 0 ? ceiling_bps_ * kFloor : 1e6;
     rate_bps_ = std::max(rate_bps_, floor);
+    fell_ns_ = now_ns;
   } else if (ceiling_bps_ > 0) {
     rate_bps_ = std::min(ceiling_bps_, rate_bps_ + ceiling_bps_ * kStep);
   } else {

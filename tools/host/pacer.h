@@ -19,8 +19,9 @@ class Pacer {
   // When enough has come together for a burst that is worth waking up for.
   int64_t next_ns() const;
 
-  // A result arrived; `round_ns` is how long one takes.
-  void on_result(bool marked, int64_t now_ns, int64_t round_ns);
+  // The result of what was sent at sent_ns arrived; `round_ns` is how long one takes. What was sent before
+  // the rate last fell cannot know of it and does not count.
+  void on_result(bool marked, int64_t sent_ns, int64_t now_ns, int64_t round_ns);
 
   uint64_t rate_bps() const { return static_cast<uint64_t>(rate_bps_); }
   // Time that `bytes` take at the present rate.
@@ -40,7 +41,8 @@ class Pacer {
   bool started_ = false;
 
   double congestion_ = 1;  // smoothed share of marked results
-  int64_t round_start_ns_ = 0;
+  int64_t round_start_ns_ = 0, last_result_ns_ = -(int64_t{1} << 62);
+  int64_t fell_ns_ = -(int64_t{1} << 62);                // when the rate last fell
   uint64_t results_ = 0, marked_ = 0, spent_bytes_ = 0;  // in this round
 };
 

@@ -31,7 +31,8 @@ class Transport {
   virtual void flush() = 0;  // what was committed goes out; what the kernel does not take is kept or dropped
   // Sleeps until something arrives, the deadline (base::kNever: none), room to send after a full sink, or
   // wake().
-  virtual void wait(int64_t deadline_ns) = 0;
+  // Arrivals do not end it before `quiet_ns` have passed: under load one wake-up then takes in many packets.
+  virtual void wait(int64_t deadline_ns, int64_t quiet_ns) = 0;
   virtual void wake() = 0;  // any thread
   virtual int64_t now_ns() = 0;
 };

@@ -91,7 +91,7 @@ class UdpTransport::Impl {
 
   absl::Status open(std::span<const StripeConfig> stripes);
   bool receive(PacketReceiver& receiver, int64_t now_ns);
-  void wait(int64_t deadline_ns);
+  void wait(int64_t deadline_ns, int64_t quiet_ns);
   void wake() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);  // full: awake anyway
@@ -210,7 +210,7 @@ void UdpTransport::Impl::deliver(const Socket& socket, size_t message, PacketRec
   }
 }
 
-void UdpTransport::Impl::wait(int64_t deadline_ns) {
+void UdpTransport::Impl::wait(int64_t deadline_ns, int64_t quiet_ns) {
   thread_local bool exact = false;
   if (!exact)
     exact = prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0) == 0;  // ns; the default 50 us would spoil pacing
@@ -218,14 +218,22 @@ void UdpTransport::Impl::wait(int64_t deadline_ns) {
   for (const auto& sender : senders_) pending |= sender->pending();
   for (size_t i = 1; i < polled_.size(); ++i)
     polled_[i].events = static_cast<short>(POLLIN | (pending ? POLLOUT : 0));
+  const int64_t now_ns = base::MonotonicClock().now_ns();
+  // Where packets wait for room, the room wakes us, not a time that has passed.
+  if (pending) deadline_ns = std::max(deadline_ns, now_ns + base::kMillisecond);
+  size_t polled = polled_.size();
+  if (quiet_ns && !pending) {
+    deadline_ns = std::min(deadline_ns, now_ns + quiet_ns);
+    polled = 1;
+  }
   timespec timeout{};
   timespec* limit = nullptr;
   if (deadline_ns != base::kNever) {
-    const int64_t left = std::max<int64_t>(0, deadline_ns - base::MonotonicClock().now_ns());
+    const int64_t left = std::max<int64_t>(0, deadline_ns - now_ns);
     timeout = {left / base::kSecond, left % base::kSecond};
     limit = &timeout;
   }
-  if (ppoll(polled_.data(), polled_.size(), limit, nullptr) > 0 && (polled_[0].revents & POLLIN)) {
+  if (ppoll(polled_.data(), polled, limit, nullptr) > 0 && (polled_[0].revents & POLLIN)) {
     uint64_t count;
     [[maybe_unused]] const ssize_t got = read(wake_, &count, sizeof count);
   }
@@ -241,7 +249,7 @@ PacketSink& UdpTransport::sink(unsigned stripe) { return *impl_->senders_[stripe
 void UdpTransport::flush() {
   for (auto& sender : impl_->senders_) sender->flush();
 }
-void UdpTransport::wait(int64_t deadline_ns) { impl_->wait(deadline_ns); }
+void UdpTransport::wait(int64_t deadline_ns, int64_t quiet_ns) { impl_->wait(deadline_ns, quiet_ns); }
 void UdpTransport::wake() { impl_->wake(); }
 int64_t UdpTransport::now_ns() { return base::MonotonicClock().now_ns(); }
 bool UdpTransport::segment_offload() const {

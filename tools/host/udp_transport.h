@@ -23,7 +23,7 @@ class UdpTransport final : public Transport {
   bool receive(PacketReceiver& receiver, int64_t now_ns) override;
   PacketSink& sink(unsigned stripe) override;
   void flush() override;
-  void wait(int64_t deadline_ns) override;
+  void wait(int64_t deadline_ns, int64_t quiet_ns) override;
   void wake() override;
   int64_t now_ns() override;
 

@@ -166,6 +166,12 @@ void WorkerCore::abandon() {
   start_epoch();
 }
 
+uint32_t WorkerCore::in_flight() const {
+  uint32_t sum = 0;
+  for (const uint32_t flying : flying_) sum += flying;
+  return sum;
+}
+
 Missing WorkerCore::missing(uint64_t id) const {
   Missing m;
   for (const auto& collective : open_) {

@@ -115,9 +115,13 @@ class WorkerCore {
   // Chunks of this collective and later ones are not begun until it is lifted.
   void set_stop_before(std::optional<uint64_t> collective);
 
+  // While paused, and with nothing begun that is not finished: forgets what was submitted, so that it can be
+  // submitted anew with another layout (shares of stripes changed). Error: something is begun.
+  absl::Status withdraw();
   // Forgets every unfinished collective without callbacks: the job has failed.
   void abandon();
 
+  uint32_t in_flight() const;                  // numbers sent and not held
   bool idle() const { return open_.empty(); }  // every submitted collective is finished
   Missing missing(uint64_t id) const;
   const StripeConfig& config() const { return config_; }

@@ -51,6 +51,25 @@ absl::Status WorkerCore::install(const ResultCopy& copy) {
   return absl::OkStatus();
 }
 
+absl::Status WorkerCore::withdraw() {
+  if (!paused_) return absl::FailedPreconditionError("withdraw: the stripe is not paused");
+  for (const auto& collective : open_) {
+    if (collective->begun || collective->chunks_left() != collective->chunks())
+      return absl::FailedPreconditionError(fmt::format(
+          "withdraw: collective {} is begun; stop before it and let it end first", collective->index()));
+  }
+  if (open_.empty()) return absl::OkStatus();
+  end_place_ = open_.front()->first_place();
+  next_collective_ = open_.front()->index();
+  open_.clear();
+  stages_.clear();
+  for (Position& p : positions_) {
+    p.state = Position::State::idle;
+    p.collective = nullptr;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WorkerCore::resume(const StripeConfig& config, std::optional<StartingPoint> start) {
   if (absl::Status status = validate(config, "stripe"); !status.ok()) return status;
   if (!paused_) return absl::FailedPreconditionError("resume: the stripe is not paused");

@@ -96,7 +96,8 @@ DropReason WorkerCore::on_down(const wire::L3dmlHeader& header, const uint8_t* l
   result_time_.sample(now_ns - p.sent_ns);
   const bool marked = ce || (header.flags & wire::kFlagEce);
   stats_.congested += marked;
-  pacer_.on_result(marked, now_ns, result_time_.known() ? result_time_.least_ns() : 10 * base::kMillisecond);
+  pacer_.on_result(marked, p.sent_ns, now_ns,
+                   result_time_.known() ? result_time_.least_ns() : 10 * base::kMillisecond);
   if (p.probed) probe_credit_ += 2;  // its result was lost on the way: others may be as well
   round_progress_ = true;
   quiet_rounds_ = 0;
