@@ -142,7 +142,7 @@ control NextStep(inout header_t hdr, inout ingress_metadata_t ig_md) {
       (1, 1, 0, 0, _, PASS_FINISH_AGAIN, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : drop(REASON_DUPLICATE);
       (1, 1, 0, 0, _, PASS_FINISH_AGAIN, ROLE_ROOT, STAMP_EQUAL, _, _, _, _, _) : multicast();
       (1, 1, 0, 0, _, PASS_FINISH_AGAIN, _, STAMP_EQUAL, _, _, _, _, _) : to_parent(SEND_UP_AGAIN);
-      (1, 1, 0, 0, _, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN);
+      (1, 1, 0, 0, _, PASS_ANSWER, _, STAMP_EQUAL, DONE &&& DONE, _, _, _, _) : to_sender(SEND_DOWN_ONE);
       (1, 1, 0, 0, _, _, _, _, _, _, _, _, _) : drop(REASON_STALE);
     }
     size = 64;

@@ -17,14 +17,18 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     hdr.l3dml.flags = flags;
     hdr.l3dml.tag = 0;
   }
+  action result_for_one() {  // the answer has the tag of what asked
+    hdr.l3dml.type = TYPE_DOWN;
+    hdr.l3dml.flags = 0;
+  }
   action sum(bit<8> flags) {
     hdr.l3dml.type = TYPE_UP;
     hdr.l3dml.flags = flags;
     hdr.l3dml.tag = 0;
   }
-  action probe_answer(bit<8> flags, bit<16> weight) {
+  action probe_answer(bit<16> weight) {
     hdr.l3dml.type = TYPE_PROBE;
-    hdr.l3dml.flags = flags;
+    hdr.l3dml.flags = FLAG_DOWN;
     hdr.l3dml.exp = 0;
     hdr.l3dml.next_exp = 0;
     hdr.l3dml.weight = weight;
@@ -54,7 +58,7 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     hdr.udp.length = LENGTH_WITHOUT_LANES;
     hdr.ipv6.payload_length = LENGTH_WITHOUT_LANES;
   }
-  // ECE: congestion that the packet met which made us send this one, and whose header this still is; repairs have none.
+  // ECE: congestion that the packet met which completed the entry, and whose header this still is; answers have none.
   table compose {
     key = {
       eg_md.pass : ternary;
@@ -64,6 +68,7 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
     }
     actions = {
       result;
+      result_for_one;
       sum;
       probe_answer;
       sync;
@@ -75,6 +80,7 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
       (SEND_DOWN, _, _, 3 &&& 3) : result(FLAG_ECE);
       (SEND_DOWN, _, FLAG_ECE &&& FLAG_ECE, _) : result(FLAG_ECE);
       (SEND_DOWN, _, _, _) : result(0);
+      (SEND_DOWN_ONE, _, _, _) : result_for_one();
       (SEND_DOWN_REPAIR, _, _, _) : result(0);
       (SEND_UP, _, _, 3 &&& 3) : sum(FLAG_ECE);
       (SEND_UP, _, FLAG_ECE &&& FLAG_ECE, _) : sum(FLAG_ECE);
@@ -83,21 +89,15 @@ control Replica(inout header_t hdr, inout egress_metadata_t eg_md, in bit<16> ri
       (SEND_UP_AGAIN, TYPE_UP, FLAG_ECE &&& FLAG_ECE, _) : sum(FLAG_RETX | FLAG_ECE);
       (SEND_UP_AGAIN, _, _, _) : sum(FLAG_RETX);
       (SEND_UP_REPAIR, _, _, _) : sum(FLAG_RETX);
-      (SEND_MISSING, _, _, 3 &&& 3) : probe_answer(FLAG_DOWN | FLAG_ECE, 0);
-      (SEND_MISSING, _, FLAG_ECE &&& FLAG_ECE, _) : probe_answer(FLAG_DOWN | FLAG_ECE, 0);
-      (SEND_MISSING, _, _, _) : probe_answer(FLAG_DOWN, 0);
-      (SEND_WAITING, _, _, 3 &&& 3) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
-      (SEND_WAITING, _, FLAG_ECE &&& FLAG_ECE, _) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
-      (SEND_WAITING, _, _, _) : probe_answer(FLAG_DOWN, 1);
-      (MIRROR_WAITING &&& 0xfe, _, _, 3 &&& 3) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
-      (MIRROR_WAITING &&& 0xfe, _, FLAG_ECE &&& FLAG_ECE, _) : probe_answer(FLAG_DOWN | FLAG_ECE, 1);
-      (MIRROR_WAITING &&& 0xfe, _, _, _) : probe_answer(FLAG_DOWN, 1);
+      (SEND_MISSING, _, _, _) : probe_answer(0);
+      (SEND_WAITING, _, _, _) : probe_answer(1);
+      (MIRROR_WAITING &&& 0xfe, _, _, _) : probe_answer(1);
       (SEND_SYNC, _, _, _) : sync();
       (MIRROR_NACK &&& 0xfe, TYPE_DOWN, _, _) : nack(FLAG_DOWN);
       (MIRROR_NACK &&& 0xfe, TYPE_SYNC, FLAG_DOWN &&& FLAG_DOWN, _) : nack(FLAG_DOWN);
       (MIRROR_NACK &&& 0xfe, _, _, _) : nack(0);
     }
-    size = 24;
+    size = 19;
   }
 
   // The receiver's addresses, its ring, and where this segment's seq -> number entries lie. shard_shift is for x86.

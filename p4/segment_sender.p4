@@ -55,6 +55,7 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     const default_action = NoAction();
     const entries = {
       SEND_DOWN : take_seq();
+      SEND_DOWN_ONE : take_seq();
       SEND_DOWN_REPAIR : take_seq_of_repair();
       SEND_UP : take_seq();
       SEND_UP_AGAIN : take_seq();
@@ -64,7 +65,7 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
       MIRROR_NACK : nack_seq();
       MIRROR_NACK_STEERED : nack_seq();
     }
-    size = 9;
+    size = 10;
   }
   action mask_index() {
     eg_md.ring_index = eg_md.seq[15:0] & eg_md.ring_mask;
@@ -97,13 +98,14 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     const default_action = NoAction();
     const entries = {
       SEND_DOWN : put_number();
+      SEND_DOWN_ONE : put_number();
       SEND_DOWN_REPAIR : put_number();
       SEND_UP : put_number();
       SEND_UP_AGAIN : put_number();
       SEND_UP_REPAIR : put_number();
       LOOK_UP : get_number();
     }
-    size = 6;
+    size = 7;
   }
   STORE(ring_slot, bit<32>, RING_INDEX_WIDTH, remember_slot, {
     value = eg_md.local_slot;
@@ -129,13 +131,14 @@ control SegmentSender(inout header_t hdr, inout egress_metadata_t eg_md) {
     const default_action = NoAction();
     const entries = {
       SEND_DOWN : put_slot();
+      SEND_DOWN_ONE : put_slot();
       SEND_DOWN_REPAIR : put_slot();
       SEND_UP : put_slot();
       SEND_UP_AGAIN : put_slot();
       SEND_UP_REPAIR : put_slot();
       LOOK_UP : get_slot();
     }
-    size = 6;
+    size = 7;
   }
 
   // slot = slot_base | (x AND slot_mask). x is our own slot of the number, whose low bits are those of the receiver's, as the

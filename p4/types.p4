@@ -45,7 +45,7 @@ const bit<8> PASS_REPAIR_HIGH = 8w0x85;   // then the other half, and send
 const bit<8> PASS_REFUSED = 8w0x86;       // a NACK that reaches too far: only to be counted
 
 // ---- What egress shall make of a packet (bridge.pass between ingress and egress, first byte of a mirror header)
-const bit<8> SEND_DOWN = 8w0x90;        // result to the children, or to one that asked
+const bit<8> SEND_DOWN = 8w0x90;        // result to the children
 const bit<8> SEND_DOWN_REPAIR = 8w0x91; // result to a child that sent a NACK
 const bit<8> SEND_UP = 8w0x92;          // sum to the parent
 const bit<8> SEND_UP_AGAIN = 8w0x93;    // the same, because somebody asked
@@ -53,6 +53,7 @@ const bit<8> SEND_UP_REPAIR = 8w0x94;   // the same, because the parent sent a N
 const bit<8> SEND_MISSING = 8w0x95;     // answer to PROBE: yours is missing
 const bit<8> SEND_WAITING = 8w0x96;     // answer to PROBE: yours is here
 const bit<8> SEND_SYNC = 8w0x97;
+const bit<8> SEND_DOWN_ONE = 8w0x99;    // result to a child that asked
 const bit<8> LOOK_UP = 8w0x98;          // NACK on its way to the repair pass: seq -> number, slot
 const bit<8> MIRROR_NACK = 8w0xa0;            // copy of a packet that showed a hole
 const bit<8> MIRROR_NACK_STEERED = 8w0xa1;    // the same, a bridge header in front of the frame

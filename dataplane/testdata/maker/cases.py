@@ -116,6 +116,14 @@ def duplicate_after_completion(job):
     job.up(0, flags=FLAG_RETX)
 
 
+@case("an answer to one child has the tag of what asked and no ECE")
+def answer_has_the_tag(job):
+    job.up(0)
+    job.up(1)
+    job.up(0, flags=FLAG_RETX | FLAG_ECE, tag=0x1234)
+    job.probe(1, tag=0x5678, traffic_class=3)
+
+
 @case("a packet older than its slot touches nothing")
 def stale(job):
     job.up(0, FIRST + 64)
@@ -528,6 +536,9 @@ def flags(job):
         job.up(0, flags=bit)
     job.up(0, flags=FLAG_DOWN)
     job.sync(0, 0, flags=FLAG_RETX)
+    job.nack(0, 0, 1, flags=FLAG_DOWN | FLAG_ECE)
+    for flag in (FLAG_ECE, FLAG_DOWN):
+        job.probe(0, flags=flag)
 
 
 @case("UDP and IPv6 lengths that differ are refused")
