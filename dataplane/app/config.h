@@ -74,7 +74,9 @@ struct SwitchConfig {
 absl::StatusOr<SwitchConfig> parse_config(const std::string& text, const std::string& file);
 absl::StatusOr<SwitchConfig> load_config(const std::string& file);
 
-// The DPDK device of a kernel interface, by af_packet.
+// The DPDK device of a kernel interface, by af_packet, and the bytes of one entry of its ring (frame and the kernel's
+// header): the driver wants packet buffers to be as large.
+unsigned af_packet_entry(unsigned mtu);
 std::string af_packet_device(const std::string& interface, unsigned mtu);
 
 // tofino-model's port file: {"PortToVeth": [{"device_port", "veth1", ..}], "PortToIf": [{"device_port",

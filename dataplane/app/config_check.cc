@@ -26,8 +26,10 @@ PortConfig af_packet(const DeviceConfig& device, uint16_t device_port, const std
 
 }  // namespace
 
+unsigned af_packet_entry(unsigned mtu) { return mtu > 1900 ? 16384 : 2048; }
+
 std::string af_packet_device(const std::string& interface, unsigned mtu) {
-  const unsigned frame = mtu > 1900 ? 16384 : 2048;  // ring entry: frame and the kernel's header
+  const unsigned frame = af_packet_entry(mtu);
   return absl::StrCat("net_af_packet_", interface, ",iface=", interface, ",blocksz=1048576,framesz=", frame,
                       ",framecnt=", (8u << 20) / frame);
 }

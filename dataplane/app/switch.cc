@@ -90,8 +90,11 @@ absl::StatusOr<std::unique_ptr<Switch>> Switch::build(const SwitchConfig& config
 absl::Status Switch::make_pool() {
   io::MbufPool::Config pool{.count = static_cast<unsigned>(buffers_needed(config_))};
   for (const DeviceConfig& device : config_.devices)
-    for (const PortConfig& port : device.ports)
+    for (const PortConfig& port : device.ports) {
       pool.max_frame = std::max(pool.max_frame, port.tap.mtu + kEthernet + kVlan);
+      if (port.kind == PortConfig::Kind::ethdev)
+        pool.max_frame = std::max(pool.max_frame, af_packet_entry(port.tap.mtu));
+    }
   if (auto status =
           io::start_eal({.arguments = config_.eal, .memory_bytes = io::MbufPool::memory_bytes(pool)});
       !status.ok())

@@ -8,6 +8,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
+#include <rte_log.h>
 #include <sys/socket.h>
 
 #include "absl/strings/str_cat.h"
@@ -90,6 +91,21 @@ rte_eth_conf device_conf(const rte_eth_dev_info& info, unsigned queues, bool wan
   return conf;
 }
 
+void find_interrupts(Ethdev& device) {
+  // Asking a driver that has none is an error to DPDK's log, though not to us.
+  const int level = rte_log_get_level(rte_eth_dev_logtype);
+  const auto type = static_cast<uint32_t>(rte_eth_dev_logtype);
+  rte_log_set_level(type, RTE_LOG_EMERG);
+  for (uint16_t queue = 0; queue < device.queues; ++queue) {
+    const int fd = rte_eth_dev_rx_intr_ctl_q_get_fd(device.id, queue);
+    if (fd < 0) break;
+    device.wake_fds.push_back(fd);
+    // A tap's fd is readable by itself; a NIC's must be armed.
+    if (rte_eth_dev_rx_intr_disable(device.id, queue) == 0) device.interrupts = true;
+  }
+  rte_log_set_level(type, static_cast<uint32_t>(level));
+}
+
 absl::Status start(const EthdevConfig& config, Ethdev& device, rte_mempool* mempool) {
   rte_eth_dev_info info{};
   if (const int error = rte_eth_dev_info_get(device.id, &info))
@@ -122,13 +138,7 @@ absl::Status start(const EthdevConfig& config, Ethdev& device, rte_mempool* memp
   if ((error = rte_eth_dev_start(device.id)) != 0) return failed(config, "starting", error);
   if (config.promiscuous) rte_eth_promiscuous_enable(device.id);  // not every device can, nor needs to
   if (queues > 1) steer_shards(device.id, queues);
-  for (uint16_t queue = 0; conf.intr_conf.rxq && queue < queues; ++queue) {
-    const int fd = rte_eth_dev_rx_intr_ctl_q_get_fd(device.id, queue);
-    if (fd < 0) break;
-    device.wake_fds.push_back(fd);
-    // A tap's fd is readable by itself; a NIC's must be armed.
-    if (rte_eth_dev_rx_intr_disable(device.id, queue) == 0) device.interrupts = true;
-  }
+  if (conf.intr_conf.rxq) find_interrupts(device);
   rte_ether_addr mac;
   if (rte_eth_macaddr_get(device.id, &mac) == 0) {
     const uint8_t* b = mac.addr_bytes;
