@@ -56,6 +56,7 @@ CaptureFile::~CaptureFile() { std::fclose(file_); }
 
 void CaptureFile::put(const void* bytes, size_t size) {
   static constexpr char kZeros[4] = {};
+  if (size == 0) return;
   if (std::fwrite(bytes, 1, size, file_) != size) ok_ = false;
   if (const size_t padding = padded(size) - size; std::fwrite(kZeros, 1, padding, file_) != padding)
     ok_ = false;

@@ -39,7 +39,7 @@ uint16_t ones_sum(const uint8_t* bytes, size_t size) {
     sum += sum < word;
   }
   uint64_t rest = 0;
-  std::memcpy(&rest, bytes, size);
+  if (size != 0) std::memcpy(&rest, bytes, size);
   sum += rest;
   sum += sum < rest;
   const uint16_t folded = fold((sum >> 32) + (sum & 0xffffffff));

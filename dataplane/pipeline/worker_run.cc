@@ -72,7 +72,7 @@ void Worker::rest(const base::Clock& clock, int64_t now_ns) {
   int64_t timeout_ns = base::kNever;
   for (const io::Port* port : ports_)  // a port that cannot wake us is looked at less and less often
     if (port->needs_wake_fd() && port->wake_fd() < 0) timeout_ns = std::min(io::kBlindSleep, idle_ns / 8);
-  sleeping_.store(true);  // then look again: whoever gave us work before seeing this did not wake us
+  sleeping_.exchange(true);  // then look again: whoever gave us work before seeing this did not wake us
   if (!asked_.load() && next_deadline_ns() >= deadline_ns) {
     if (deadline_ns != base::kNever)
       timeout_ns =
@@ -85,8 +85,9 @@ void Worker::rest(const base::Clock& clock, int64_t now_ns) {
 }
 
 void Worker::wake() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (sleeping_.load()) sleeper_.wake();
+  // An exchange on both sides: either this one sees that the worker sleeps, or the worker's sees what we gave
+  // it.
+  if (sleeping_.exchange(false)) sleeper_.wake();
 }
 
 void Worker::ask_to_stand() {
