@@ -70,8 +70,10 @@ absl::Status Control::capture(const json& request) {
   const std::string file = text_of(request, "file");
   if (file.empty() != request.contains("stop"))
     return wrong("give \"file\" to start a capture or \"stop\": true to end it");
-  return file.empty() ? switch_.stop_capture(text_of(request, "device"), port)
-                      : switch_.start_capture(text_of(request, "device"), port, file);
+  const std::string device = text_of(request, "device");
+  return file.empty()
+             ? switch_.stop_capture(device, port)
+             : switch_.start_capture(device, port, file, request.value("trace", json(false)) == true);
 }
 
 absl::Status Control::trace(const json& request) {

@@ -49,6 +49,7 @@ struct Member {  // a device of the process
   std::unique_ptr<pipeline::Device> device;
   std::vector<AttachedPort> ports;
   std::unique_ptr<TraceFile> trace;
+  const void* traced_by = nullptr;  // the trace file or capture that the pipeline talks to
 };
 
 class Switch {
@@ -69,7 +70,9 @@ class Switch {
   // `way`: 0, 1, or 2 for both.
   absl::Status change_link(const std::string& link, int way, const io::LinkPatch& patch);
   absl::Status set_port_up(const std::string& device, uint16_t port, bool up);
-  absl::Status start_capture(const std::string& device, uint16_t port, const std::string& path);
+  // With `trace`, each received frame has its packet trace as comment.
+  absl::Status start_capture(const std::string& device, uint16_t port, const std::string& path,
+                             bool trace = false);
   absl::Status stop_capture(const std::string& device, uint16_t port);
   absl::Status start_trace(const std::string& device, const std::string& path, TraceFile::Format format,
                            std::function<bool(const base::Packet&)> filter);

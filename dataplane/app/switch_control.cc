@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/app/switch.h"
+#include "dataplane/app/trace_capture.h"
 #include "dataplane/io/link_port.h"
 
 namespace l3dml::app {
@@ -41,6 +42,17 @@ json to_json(const io::Link& link, const std::string& from, const std::string& t
           {"delay_ns", p.delay_ns},
           {"loss", p.loss.mean()},
           {"up", p.up}};
+}
+
+absl::Status traced_already(const Member& member) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "device ", member.name, " is being traced already, by a file or a capture: stop that first"));
+}
+
+// While the workers stand.
+void end_trace(Member& member) {
+  member.device->set_trace(nullptr, {});
+  member.traced_by = nullptr;
 }
 
 }  // namespace
@@ -138,29 +150,49 @@ absl::Status Switch::set_port_up(const std::string& device, uint16_t port, bool 
   return absl::OkStatus();
 }
 
-absl::Status Switch::start_capture(const std::string& device, uint16_t port, const std::string& path) {
+absl::Status Switch::start_capture(const std::string& device, uint16_t port, const std::string& path,
+                                   bool trace) {
+  const auto member = find(device);
   const auto attached = find(device, port);
   if (!attached.ok()) return attached.status();
+  if ((*attached)->capture != nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat("port ", (*attached)->name, " is being captured already"));
+  if (trace && (*member)->traced_by != nullptr) return traced_already(**member);
   timespec wall;
   clock_gettime(CLOCK_REALTIME, &wall);
-  const int64_t offset_ns = wall.tv_sec * base::kSecond + wall.tv_nsec - clock_.now_ns();
-  auto file = io::CaptureFile::create(path, offset_ns);
-  if (!file.ok()) return file.status();
-  std::unique_ptr<io::Capture> capture = std::make_unique<io::PortCapture>(
-      std::shared_ptr<io::CaptureFile>(*std::move(file)), (*attached)->name);
+  auto created = io::CaptureFile::create(path, wall.tv_sec * base::kSecond + wall.tv_nsec - clock_.now_ns());
+  if (!created.ok()) return created.status();
+  std::shared_ptr<io::CaptureFile> file = *std::move(created);
+  std::unique_ptr<io::Capture> capture;
+  base::TraceSink* sink = nullptr;
+  if (trace) {
+    auto both = std::make_unique<TraceCapture>(file, (*attached)->name);
+    sink = both.get();
+    capture = std::move(both);
+  } else {
+    capture = std::make_unique<io::PortCapture>(file, (*attached)->name);
+  }
   workers_.run([&] {
     (*attached)->port->set_capture(capture.get());
-    (*attached)->capture.swap(capture);
+    (*attached)->capture = std::move(capture);
+    if (sink == nullptr) return;
+    (*member)->traced_by = (*attached)->capture.get();
+    (*member)->device->set_trace(sink, [port](const base::Packet& packet) { return packet.port == port; });
   });
   return absl::OkStatus();
 }
 
 absl::Status Switch::stop_capture(const std::string& device, uint16_t port) {
+  const auto member = find(device);
   const auto attached = find(device, port);
   if (!attached.ok()) return attached.status();
   if ((*attached)->capture == nullptr)
     return absl::FailedPreconditionError(absl::StrCat("port ", (*attached)->name, " is not being captured"));
-  workers_.run([&] { (*attached)->port->set_capture(nullptr); });
+  workers_.run([&] {
+    (*attached)->port->set_capture(nullptr);
+    if ((*member)->traced_by == (*attached)->capture.get()) end_trace(**member);
+  });
   (*attached)->capture.reset();
   return absl::OkStatus();
 }
@@ -169,11 +201,13 @@ absl::Status Switch::start_trace(const std::string& device, const std::string& p
                                  std::function<bool(const base::Packet&)> filter) {
   const auto member = find(device);
   if (!member.ok()) return member.status();
+  if ((*member)->traced_by != nullptr) return traced_already(**member);
   auto file = TraceFile::create(path, format, clock_, (*member)->name);
   if (!file.ok()) return file.status();
   workers_.run([&] {
-    (*member)->device->set_trace(file->get(), std::move(filter));
-    (*member)->trace.swap(*file);
+    (*member)->trace = *std::move(file);
+    (*member)->traced_by = (*member)->trace.get();
+    (*member)->device->set_trace((*member)->trace.get(), std::move(filter));
   });
   return absl::OkStatus();
 }
@@ -183,7 +217,7 @@ absl::Status Switch::stop_trace(const std::string& device) {
   if (!member.ok()) return member.status();
   if ((*member)->trace == nullptr)
     return absl::FailedPreconditionError(absl::StrCat("device ", (*member)->name, " is not being traced"));
-  workers_.run([&] { (*member)->device->set_trace(nullptr, {}); });
+  workers_.run([&] { end_trace(**member); });
   (*member)->trace.reset();
   return absl::OkStatus();
 }

@@ -17,18 +17,20 @@ namespace {
 
 using nlohmann::json;
 
-// An IPv4 packet to 10.0.0.9 for the first device, in a pcap file of `count` copies.
+constexpr size_t kFrame = 62;
+
+std::string destination() { return std::string("\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x09", 16); }
+
+// An IPv6 packet to fd00::9 by way of the first device, in a pcap file of `count` copies.
 void write_pcap(const std::string& path, uint32_t count) {
   std::ofstream out(path, std::ios::binary);
   const uint32_t header[] = {0xa1b2c3d4, 0x00040002, 0, 0, 65535, 1};
   out.write(reinterpret_cast<const char*>(header), sizeof header);
-  uint8_t frame[60] = {0x02, 0x13, 0xd3, 0, 0, 0,  2,  0, 0, 0,  0, 1, 0x08, 0x00, 0x45, 0, 0,
-                       46,   0,    0,    0, 0, 64, 17, 0, 0, 10, 0, 0, 1,    10,   0,    0, 9};
-  uint32_t sum = 0;
-  for (size_t i = 14; i < 34; i += 2) sum += static_cast<uint32_t>(frame[i] << 8 | frame[i + 1]);
-  sum = ~((sum & 0xffff) + (sum >> 16));
-  frame[24] = static_cast<uint8_t>(sum >> 8);
-  frame[25] = static_cast<uint8_t>(sum);
+  uint8_t frame[kFrame] = {0x02, 0x13, 0xd3, 0,    0, 0, 2, 0, 0, 0,  0,
+                           1,    0x86, 0xdd, 0x60, 0, 0, 0, 0, 8, 59, 64};
+  frame[22] = 0xfd;
+  frame[37] = 1;
+  std::memcpy(frame + 38, destination().data(), 16);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t record[] = {i, 0, sizeof frame, sizeof frame};
     out.write(reinterpret_cast<const char*>(record), sizeof record);
@@ -68,11 +70,11 @@ class SwitchTest : public testing::Test {
   static void route(pipeline::Device& device, uint8_t port, uint8_t next_device) {
     tna::Entry entry;
     entry.key.resize(1);
-    entry.key[0].value = std::string("\x0a\x00\x00\x09", 4);
+    entry.key[0].value = destination();
     entry.action = "Ingress.forwarder.forward";
     const char dmac[6] = {0x02, 0x13, '\xd3', 0, 0, static_cast<char>(next_device)};
     entry.params = {std::string{0, static_cast<char>(port)}, std::string(dmac, 6)};
-    device.table("pipe.Ingress.forwarder.host4")->insert(1, entry);
+    device.table("pipe.Ingress.forwarder.host6")->insert(1, entry);
   }
   // Waits, in rounds of the workers, for a figure.
   static bool eventually(Switch& the_switch, const std::function<bool(const json&)>& done) {
@@ -104,7 +106,7 @@ TEST_P(SwitchWorkers, carries_packets_over_devices_and_link) {
   EXPECT_EQ(stats["between_workers"].size(), GetParam() == 1 ? 0u : 1u);
   the_switch->stop();
   the_switch.reset();
-  EXPECT_EQ(std::filesystem::file_size(file("out.pcap")), 24u + 100 * (16 + 60));
+  EXPECT_EQ(std::filesystem::file_size(file("out.pcap")), 24u + 100 * (16 + kFrame));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SwitchWorkers, testing::Values(1, 2));
@@ -156,6 +158,30 @@ TEST_F(SwitchTest, obeys_its_endpoint) {
             "give \"file\" to start a trace or \"stop\": true to end it");
   EXPECT_EQ(error(R"({"op":"quit"})"), "");
   EXPECT_EQ(quits, 1);
+}
+
+TEST_F(SwitchTest, capture_tells_what_the_pipeline_did) {
+  write_pcap(file("in.pcap"), 3);
+  auto the_switch = build(1);
+  ASSERT_NE(the_switch, nullptr);
+  route(*the_switch->members()[0].device, 4, 1);
+  ASSERT_TRUE(the_switch->start_capture("a", 0, file("a0.pcapng"), true).ok());
+  EXPECT_FALSE(the_switch->start_capture("a", 0, file("other.pcapng")).ok());
+  EXPECT_EQ(the_switch->start_trace("a", file("a.log"), TraceFile::Format::text, {}).message(),
+            "device a is being traced already, by a file or a capture: stop that first");
+  the_switch->start();
+  EXPECT_TRUE(
+      eventually(*the_switch, [](const json& s) { return s["devices"][0]["ports"][0]["rx_packets"] == 3; }));
+  ASSERT_TRUE(the_switch->stop_capture("a", 0).ok());
+  std::ifstream in(file("a0.pcapng"), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  size_t told = 0;
+  for (size_t at = 0; (at = bytes.find("Ingress.forwarder: forward by port 4", at)) != std::string::npos;
+       ++at)
+    ++told;
+  EXPECT_EQ(told, 3u) << "each frame's comment says what became of it";
+  ASSERT_TRUE(the_switch->start_trace("a", file("a.log"), TraceFile::Format::text, {}).ok());
+  ASSERT_TRUE(the_switch->stop_trace("a").ok());
 }
 
 TEST(Endpoint, answers_lines_and_the_status_port) {

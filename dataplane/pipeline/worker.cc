@@ -36,24 +36,42 @@ void Worker::receive(Lane& lane, const PipeWiring::Input& input, unsigned count,
     if (fresh) burst_[i]->port = input.device_port;
     burst_[i]->time_ns = now_ns;
   }
-  if (io::Capture* capture = input.port->capture())
-    for (unsigned i = 0; i < count; ++i) capture->see(*burst_[i], io::Capture::Direction::in, now_ns);
   ++stats_.bursts;
   stats_.packets += count;
-  if (fresh && lane.steer) count = steer(lane, count, now_ns);
-  lane.pipe->process({burst_.data(), count}, now_ns, outbox_);
+  io::Capture* const capture = input.port->capture();
+  if (capture != nullptr && capture->one_by_one())
+    return receive_singly(lane, *capture, count, fresh, now_ns);
+  if (capture != nullptr)
+    for (unsigned i = 0; i < count; ++i) capture->see(*burst_[i], io::Capture::Direction::in, now_ns);
+  handle(lane, {burst_.data(), count}, fresh, now_ns);
+}
+
+void Worker::handle(Lane& lane, std::span<base::Packet*> packets, bool fresh, int64_t now_ns) {
+  if (fresh && lane.steer) packets = packets.first(steer(lane, packets, now_ns));
+  lane.pipe->process(packets, now_ns, outbox_);
   dispatch(lane, now_ns);
 }
 
-// Sends on what belongs to other pipes of the device; returns how many stay.
-unsigned Worker::steer(Lane& lane, unsigned count, int64_t now_ns) {
-  unsigned kept = 0;
+// For a capture that tells what became of each packet.
+void Worker::receive_singly(Lane& lane, io::Capture& capture, unsigned count, bool fresh, int64_t now_ns) {
+  const auto burst = burst_;
   for (unsigned i = 0; i < count; ++i) {
-    Output* const away = lane.to_pipes[lane.steer(*burst_[i]) % kPipes];
+    burst_[0] = burst[i];
+    capture.see(*burst_[0], io::Capture::Direction::in, now_ns);
+    handle(lane, {burst_.data(), 1}, fresh, now_ns);
+    capture.done();
+  }
+}
+
+// Sends on what belongs to other pipes of the device; returns how many stay, at the front.
+size_t Worker::steer(Lane& lane, std::span<base::Packet*> packets, int64_t now_ns) {
+  size_t kept = 0;
+  for (base::Packet* packet : packets) {
+    Output* const away = lane.to_pipes[lane.steer(*packet) % kPipes];
     if (away == nullptr)
-      burst_[kept++] = burst_[i];
+      packets[kept++] = packet;
     else
-      gather(*away, burst_[i], now_ns);
+      gather(*away, packet, now_ns);
   }
   return kept;
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "dataplane/base/limits.h"
@@ -101,7 +102,9 @@ class Worker final : public io::Wakeable {
   };
 
   void receive(Lane& lane, const PipeWiring::Input& input, unsigned count, int64_t now_ns);
-  unsigned steer(Lane& lane, unsigned count, int64_t now_ns);
+  void receive_singly(Lane& lane, io::Capture& capture, unsigned count, bool fresh, int64_t now_ns);
+  void handle(Lane& lane, std::span<base::Packet*> packets, bool fresh, int64_t now_ns);
+  size_t steer(Lane& lane, std::span<base::Packet*> packets, int64_t now_ns);
   void gather(Output& output, base::Packet* packet, int64_t now_ns);
   void dispatch(Lane& lane, int64_t now_ns);
   void flush(Output& output, int64_t now_ns);

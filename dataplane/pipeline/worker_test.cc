@@ -176,6 +176,32 @@ TEST_F(WorkerTest, shows_packets_to_a_capture) {
   EXPECT_EQ(eye.out, 1);
 }
 
+struct Witness final : io::Capture {
+  std::string story;
+  void see(const base::Packet& packet, Direction direction, int64_t) override {
+    story += direction == Direction::in ? 'i' : 'o';
+    story += static_cast<char>(packet.data[1]);
+  }
+  bool one_by_one() const override { return true; }
+  void done() override { story += '.'; }
+};
+
+TEST_F(WorkerTest, tells_a_capture_what_became_of_each_packet) {
+  Witness witness;
+  a_.set_capture(&witness);
+  Worker worker({});
+  PipeWiring wires = wiring();
+  wires.outputs[1] = &a_;  // answers leave where they came in
+  worker.add(wires);
+  for (uint8_t name : {'1', '2', '3'}) {
+    base::Packet* packet = make(name == '2' ? 'x' : 'f');
+    packet->data[1] = name;
+    a_.inject(packet);
+  }
+  worker.run_once(0);
+  EXPECT_EQ(witness.story, "i1o1.i2.i3o3.");
+}
+
 // --- threads ---
 
 TEST_F(WorkerTest, sleeps_when_idle_and_wakes_for_a_crossing) {
