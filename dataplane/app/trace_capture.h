@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/base/heap_pool.h"
+#include "dataplane/base/limits.h"
 #include "dataplane/base/trace.h"
 #include "dataplane/io/capture_file.h"
 

@@ -39,13 +39,22 @@ uint64_t fix_network(uint8_t* frame, size_t udp_at, size_t size, unsigned index)
   return uint64_t{ones_sum(ip + 12, 8)} + udp_size + kUdp;
 }
 
+// Bytes from the start of the frame to the end of its IP header; 0: none that could carry segments.
+size_t network_end(const uint8_t* frame, size_t size) {
+  const size_t at = network_at(frame);
+  if (size < at + 20) return 0;
+  if (frame[at] >> 4 == 6) return at + 40;
+  const size_t header = 4u * (frame[at] & 15);
+  return frame[at] >> 4 == 4 && header >= 20 ? at + header : 0;
+}
+
 }  // namespace
 
 bool SegmentedFrame::begin(size_t size) {
   size_ = size;
   next_ = index_ = 0;
   headers_size_ = 0;
-  const size_t network = size >= 18 ? network_at(bytes_.get()) : 14;
+  const size_t network = size >= 18 ? network_end(bytes_.get(), size) : 0;
   bool sound = size >= 14;
   if (header_.flags & kNeedsChecksum)
     sound = sound && header_.csum_start >= 14 && size_t{header_.csum_start} + header_.csum_offset + 2 <= size;
@@ -53,7 +62,8 @@ bool SegmentedFrame::begin(size_t size) {
     headers_size_ = header_.csum_start + kUdpSize;
     next_ = headers_size_;
     sound = sound && (header_.gso_type & 0x7f) == kGsoUdp && header_.gso_size > 0 &&
-            (header_.flags & kNeedsChecksum) && header_.csum_start >= network + 20 && headers_size_ < size;
+            (header_.flags & kNeedsChecksum) && network != 0 && header_.csum_start >= network &&
+            headers_size_ < size;
   }
   if (!sound) clear();
   return sound;
