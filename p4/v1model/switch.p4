@@ -9,7 +9,7 @@
 #include "../parsers.p4"
 #include "stateful.p4"
 
-const bit<8> COPY_FIELDS = 1;
+const bit<8> COPY_FIELDS = 1;  // the annotated fields below
 const bit<8> NO_FIELDS = 0;
 const bit<9> OWN_RECIRCULATION_PORT = 9w68;
 const bit<32> INSTANCE_INGRESS_COPY = 1;
@@ -19,10 +19,10 @@ const bit<32> INSTANCE_RECIRCULATED = 4;
 struct metadata_t {
   ingress_metadata_t ig_md;
   egress_metadata_t eg_md;
-  @field_list(COPY_FIELDS) bit<8> copy_pass;
-  @field_list(COPY_FIELDS) bit<16> copy_neighbor;
-  @field_list(COPY_FIELDS) bit<32> copy_first;
-  @field_list(COPY_FIELDS) bit<32> copy_end;
+  @field_list(1) bit<8> copy_pass;
+  @field_list(1) bit<16> copy_neighbor;
+  @field_list(1) bit<32> copy_first;
+  @field_list(1) bit<32> copy_end;
 }
 
 #include "ingress.p4"
