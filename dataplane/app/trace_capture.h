@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/base/limits.h"
 #include "dataplane/base/heap_pool.h"
 #include "dataplane/base/limits.h"
 #include "dataplane/base/trace.h"
