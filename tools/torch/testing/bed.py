@@ -25,7 +25,7 @@ def environment(extra=None):
     return env
 
 
-def run(command, *bed, env=None, timeout=300):
+def run(command, *bed, env=None, timeout=900):
     """Output and exit code of torch_bed with these options and this command."""
     done = subprocess.run([f"{BUILD}/tools/torch/torch_bed", *bed, "--", *command], env=environment(env), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
