@@ -133,26 +133,29 @@ bool OpenCollective::hold(uint32_t chunk, const uint8_t* lanes, uint8_t exp, uin
 }
 
 bool OpenCollective::hold_bad(uint32_t chunk, bool finite) {
-  if (result_.finite && !finite) {
+  const size_t first = element(chunk), end = first + elements(chunk);
+  if (!finite && own_bad_ && *own_bad_ >= first && *own_bad_ < end) {
     result_.finite = false;
-    result_.bad_first = element(chunk);
-    result_.bad_end = element(chunk) + elements(chunk);
+    result_.ours = true;
+    result_.bad_first = *own_bad_;
+    result_.bad_end = *own_bad_ + 1;
+  } else if (!finite && result_.finite) {
+    result_.finite = false;
+    result_.bad_first = first;
+    result_.bad_end = end;
   }
   mark_held(chunk);
   return chunk < look_ahead_ && !integer() && record_->add_unknown(chunk);
 }
 
 void OpenCollective::note_own_bad(uint32_t chunk) {
-  if (result_.ours) return;
+  // Only the result says that the call fails: after an epoch change this rank may abstain from the chunk.
   const double limit = std::ldexp(1.0, kernels::kExpMax - 127);
   for (size_t i = 0; i < elements(chunk); ++i) {
     const size_t at = element(chunk) + i;
     const double value = value_at(c_, at) + (c_.residual ? c_.residual[at] : 0.0);
     if (std::isfinite(value) && std::fabs(value) < limit) continue;
-    result_.ours = true;
-    result_.finite = false;
-    result_.bad_first = at;
-    result_.bad_end = at + 1;
+    own_bad_ = at;
     return;
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tools/host/collective.h"
@@ -77,6 +78,7 @@ class OpenCollective {
   std::vector<uint64_t> held_;  // bit per chunk
   std::vector<uint8_t> told_;   // exponent of chunk i + L; 0: unknown
   std::shared_ptr<ExponentRecord> record_, previous_;
+  std::optional<size_t> own_bad_;  // element of ours that is not finite, in the chunk last found so
   CollectiveResult result_;
 };
 

@@ -250,7 +250,8 @@ int64_t WorkerCore::probe_time_ns() const {
   if (!result_time_.known()) return segment;
   const int64_t least = result_time_.least_ns();
   const int64_t spread = segment_rtt_.known() ? 4 * segment_rtt_.variation_ns() : least / 2;
-  return 2 * least + std::max(base::kMillisecond, spread);
+  // The first results may have taken many repairs: never wait longer because of them than back-off would.
+  return std::min(2 * least + std::max(base::kMillisecond, spread), std::max(segment, kLongestBackoffNs));
 }
 
 int64_t WorkerCore::silence_ns() const {
