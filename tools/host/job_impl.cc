@@ -123,9 +123,11 @@ void Job::Impl::call(const std::function<void()>& function) {
   std::mutex done_mutex;
   std::condition_variable done_changed;
   bool done = false;
+  bool ended;  // the I/O thread: then nobody else touches what is its own
   {
     const std::lock_guard lock(mutex_);
-    if (running_) {
+    ended = !running_;
+    if (!ended) {
       inbox_.push_back([&] {
         function();
         const std::lock_guard done_lock(done_mutex);
@@ -134,9 +136,8 @@ void Job::Impl::call(const std::function<void()>& function) {
       });
       transport_->wake();
     }
-    if (!running_) done = true;
   }
-  if (done) return function();
+  if (ended) return function();
   std::unique_lock lock(done_mutex);
   done_changed.wait(lock, [&] { return done; });
 }

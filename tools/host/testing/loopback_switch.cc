@@ -38,9 +38,9 @@ bool usable(const wire::Ipv6Address& address) {
   const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
   const sockaddr_in6 local = at(address, 0);
   bool bound = false;
-  for (int tries = 0; !bound && tries < 1'000'000; ++tries) {
+  for (int attempt = 0; !bound && attempt < 10'000; ++attempt) {
     bound = bind(fd, reinterpret_cast<const sockaddr*>(&local), sizeof local) == 0;
-    if (!bound) sched_yield();
+    if (!bound) poll(nullptr, 0, 1);
   }
   close(fd);
   return bound;
