@@ -26,7 +26,11 @@ void Coordinator::start(int64_t now_ns) {
 
 void Coordinator::handle(const Report& report, int64_t now_ns) {
   now_ns_ = now_ns;
-  if (phase_ == Phase::ended) return;
+  if (phase_ == Phase::ended) {  // a latecomer is told, else it would wait for ever
+    if (const auto* joins = std::get_if<MemberJoins>(&report))
+      commands_.emplace_back(FailMember{joins->member, end_reason_});
+    return;
+  }
   std::visit([this](const auto& r) { on(r); }, report);
 }
 
@@ -121,11 +125,13 @@ void Coordinator::on(const SwitchReturned& report) {
   Switch& which = switches_[report.from];
   which.reachable = true;
   if (!report.restarted) return;
-  // The news may be older than what was installed since, so it says nothing about admission: removal is asked for as
-  // ever. Stamps are 0 or, if the restart lies before the epoch, what the epoch wrote: newest_number_ covers that.
+  // The news may be older than what was installed since, so it says nothing about admission: removal is asked
+  // for as ever. Stamps are 0 or, if the restart lies before the epoch, what the epoch wrote: newest_number_
+  // covers that.
   which.stamps = {true, 0, 0};
   which.follows_epoch = false;
-  if (phase_ == Phase::removing && waiting_.contains(report.from)) commands_.emplace_back(RemoveAdmission{change_, report.from});
+  if (phase_ == Phase::removing && waiting_.contains(report.from))
+    commands_.emplace_back(RemoveAdmission{change_, report.from});
   if (phase_ >= Phase::installing && in_plan(report.from)) begin_pause();
 }
 

@@ -57,7 +57,7 @@ class Coordinator {
  private:
   struct Switch {
     bool reachable = true;
-    bool clean = true;  // confirmed that it admits no epoch of this job
+    bool clean = true;           // confirmed that it admits no epoch of this job
     bool follows_epoch = false;  // was given the plan, and has not restarted since
     Stamps stamps;
   };
@@ -117,7 +117,8 @@ class Coordinator {
   std::map<MemberId, Start> starts_;      // of joiners that have not resumed yet
   std::set<MemberId> undrained_;          // busy with collectives before stop_before_
   std::optional<uint64_t> stop_before_;
-  Start begun_{0, 0};  // the furthest that any member has begun
+  std::string end_reason_;  // why the job ended
+  Start begun_{0, 0};       // the furthest that any member has begun
 
   std::map<MemberId, MemberPaused> reports_;
   std::vector<std::optional<uint32_t>> final_;  // the union: per position the newest number held by anybody

@@ -148,6 +148,7 @@ void Coordinator::begin_running() {
 
 void Coordinator::end(const std::string& reason) {
   phase_ = Phase::ended;
+  end_reason_ = reason;
   deadline_ns_ = std::numeric_limits<int64_t>::max();
   waiting_.clear();
   members_.insert(joiners_.begin(), joiners_.end());

@@ -254,6 +254,9 @@ TEST_F(CoordinatorTest, ends_every_call_when_no_tree_is_possible) {
   say(SwitchLost{7});
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::ended);
   EXPECT_NE(members_[1].error.find("no aggregation tree"), std::string::npos);
+  members_[9];
+  say(MemberJoins{9});  // too late: told so, not left waiting
+  EXPECT_NE(members_[9].error.find("no aggregation tree"), std::string::npos);
 }
 
 }  // namespace
