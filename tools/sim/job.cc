@@ -240,6 +240,7 @@ void Job::carry(const control::Command& command) {
           return 0;
         },
         command);
+    if (std::holds_alternative<control::FailMember>(command)) workload_.member_leaves(to);
     world_.network().call_at(arrival(kToMember + to), [this, to, command, tree = tree_] {
       member_tree_ = tree;
       members_[to]->obey(command);
@@ -327,6 +328,7 @@ void Job::new_ledger(uint8_t epoch, uint32_t first_number) {
 void Job::member_dies(uint32_t member, int64_t noticed_after_ns) {
   if (!members_[member]->alive()) return;
   members_[member]->die();
+  workload_.member_leaves(member);
   world_.network().call_at(world_.now_ns() + noticed_after_ns, [this, member] {
     report(control::MemberLost{member, "its lease ran out"});
   });

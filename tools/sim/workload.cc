@@ -63,7 +63,8 @@ Workload::Workload(const JobSpec& spec, uint32_t job, uint32_t world, uint64_t s
       job_(job),
       world_(world),
       seed_(mix(seed + 0x1234567 * (job + 1))),
-      firsts_(spec.collectives.size()) {
+      firsts_(spec.collectives.size()),
+      gone_(world) {
   largest_magnitude_ = std::numeric_limits<int>::min();
   for (const CollectiveSpec& c : spec.collectives)
     largest_magnitude_ = std::max(largest_magnitude_, c.magnitude);
@@ -104,6 +105,11 @@ void Workload::fill(uint32_t member, size_t collective, void* input) const {
 void Workload::add_members(const std::vector<uint32_t>& members) {
   if (std::find(member_sets_.begin(), member_sets_.end(), members) == member_sets_.end())
     member_sets_.push_back(members);
+}
+
+void Workload::member_leaves(uint32_t member) {
+  gone_[member] = true;
+  for (First& first : firsts_) std::erase(first.holders, member);
 }
 
 double Workload::tolerance(const CollectiveSpec& c, double sum) const {
@@ -178,25 +184,27 @@ std::optional<Violation> Workload::check(uint32_t member, size_t collective, con
     return Violation{name, fmt::format("job {} collective {} ({} elements), member {}: {}", job_ + 1,
                                        collective, c.count, member, text)};
   };
-  if (first.known) {
+  const bool known = !first.holders.empty();
+  if (!gone_[member]) first.holders.push_back(member);
+  if (known && !gone_[member]) {
+    const uint32_t other = first.holders.front();
     if (result.finite != first.finite)
-      return wrong("same_result",
-                   fmt::format("{}, but member {} was told otherwise",
-                               result.finite ? "succeeds" : "fails as not finite", first.member));
+      return wrong("same_result", fmt::format("{}, but member {} was told otherwise",
+                                              result.finite ? "succeeds" : "fails as not finite", other));
     if (result.finite && std::memcmp(output, first.output.data(), first.output.size()) != 0) {
       const auto* bytes = static_cast<const uint8_t*>(output);
       const size_t at = static_cast<size_t>(
           std::mismatch(first.output.begin(), first.output.end(), bytes).first - first.output.begin());
       return wrong("same_result", fmt::format("element {} differs from member {}'s",
-                                              at / kernels::element_size(c.type), first.member));
+                                              at / kernels::element_size(c.type), other));
     }
     return std::nullopt;
   }
-  first.known = true;
-  first.member = member;
-  first.finite = result.finite;
-  const auto* bytes = static_cast<const uint8_t*>(output);
-  first.output.assign(bytes, bytes + size_bytes(collective));
+  if (!known) {
+    first.finite = result.finite;
+    const auto* bytes = static_cast<const uint8_t*>(output);
+    first.output.assign(bytes, bytes + size_bytes(collective));
+  }
   const bool one_set = member_sets_.size() == 1;
   const bool bad = c.not_finite && c.type != ElementType::kInt32 && c.count > 0;
   if (!result.finite && !bad) return wrong("exact_sum", "reported as not finite, but all inputs are finite");

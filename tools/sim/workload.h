@@ -25,6 +25,10 @@ class Workload {
   // The members of each epoch; an element's sum is that over one of these sets.
   void add_members(const std::vector<uint32_t>& members);
 
+  // A member died or was cut off: what it alone holds binds nobody. The results of a collective are compared
+  // among those that are left.
+  void member_leaves(uint32_t member);
+
   // Compares a member's result with the first one (same_result) and that with the sums that are possible
   // (exact_sum).
   std::optional<Violation> check(uint32_t member, size_t collective, const void* output,
@@ -33,9 +37,8 @@ class Workload {
   const std::vector<CollectiveSpec>& collectives() const { return spec_.collectives; }
 
  private:
-  struct First {  // the first result of a collective
-    bool known = false;
-    uint32_t member = 0;
+  struct First {                    // the first result of a collective
+    std::vector<uint32_t> holders;  // members with this result that are still there; none: not known
     bool finite = true;
     std::vector<uint8_t> output;
   };
@@ -53,6 +56,7 @@ class Workload {
   int largest_magnitude_ = 0;
   std::vector<std::vector<uint32_t>> member_sets_;
   std::vector<First> firsts_;
+  std::vector<bool> gone_;  // by member
 };
 
 // Element `i` of a tensor of some floating type.
