@@ -79,15 +79,26 @@ void add_links(const RunFigures& figures, const Scenario& scenario, Report* repo
   report->add("marked_packets", marked, "packet", figures.group);
 }
 
-double repaired(const RunFigures& figures) {
-  double count = static_cast<double>(figures.repairs);
-  bool l3dml = false;
-  for (const json& worker : figures.workers)
-    if (worker.is_object() && worker.contains("l3dml")) {
-      l3dml = true;
-      count += worker["l3dml"].value("retransmitted", 0.0);
-    }
-  return l3dml ? count : static_cast<double>(figures.tcp_repairs);
+// Of the whole run, and with l3dml by segment as well: what a switch or a worker sent again towards whom.
+// Stripes that share a segment are added up.
+void add_repairs(const RunFigures& figures, const Scenario& scenario, Report* report) {
+  std::map<std::string, double> segments;
+  for (const SegmentRepairs& s : figures.repairs)
+    segments[absl::StrCat(s.from, " to ", s.to)] += static_cast<double>(s.packets);
+  for (size_t rank = 0; rank < figures.workers.size(); ++rank) {
+    const json& worker = figures.workers[rank];
+    if (!worker.is_object() || !worker.contains("l3dml")) continue;
+    segments[absl::StrCat(scenario.topology.hosts()[rank].name, " to its aggregator")] +=
+        worker["l3dml"].value("retransmitted", 0.0);
+  }
+  double total = segments.empty() ? static_cast<double>(figures.tcp_repairs) : 0;
+  for (const auto& [segment, packets] : segments) {
+    auto group = figures.group;
+    group["segment"] = segment;
+    report->add("segment_repairs", packets, "packet", group);
+    total += packets;
+  }
+  report->add("repaired_packets", total, "packet", figures.group);
 }
 
 }  // namespace
@@ -115,7 +126,7 @@ void add_rows(const RunFigures& figures, const Scenario& scenario, Report* repor
   }
   report->add("workload_time", figures.seconds, "s", group);
   add_links(figures, scenario, report);
-  report->add("repaired_packets", repaired(figures), "packet", group);
+  add_repairs(figures, scenario, report);
 }
 
 RunSeries series_of(const RunFigures& figures) {

@@ -120,17 +120,34 @@ absl::Status Network::check_reachable() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint64_t> Network::repairs() const {
-  if (!plan_) return 0;
-  uint64_t total = 0;
-  const auto segments = control::neighbors_of(scenario_.topology, *plan_);
-  for (size_t i = 0; i < segments.size(); ++i)
-    for (const uint16_t neighbor : segments[i]) {
-      const auto counter = devices_[i]->read_counter("pipe.Egress.segment_sender.repairs", neighbor);
-      if (!counter.ok()) return counter.status();
-      total += counter->packets;
+absl::StatusOr<std::vector<SegmentRepairs>> Network::repairs() const {
+  std::vector<SegmentRepairs> segments;
+  if (!plan_) return segments;
+  const control::Topology& topology = scenario_.topology;
+  for (const control::StripePlan& stripe : plan_->stripes) {
+    const auto& aggregators = stripe.tree.aggregators;
+    for (size_t a = 0; a < aggregators.size(); ++a) {
+      const auto site_name = [&](int aggregator) {
+        return topology.sites()[static_cast<size_t>(aggregators[static_cast<size_t>(aggregator)].site)].name;
+      };
+      const auto add = [&](const std::string& to, uint16_t neighbor) {
+        const auto counter = devices_[static_cast<size_t>(aggregators[a].site)]->read_counter(
+            "pipe.Egress.segment_sender.repairs", neighbor);
+        if (counter.ok()) segments.push_back({site_name(static_cast<int>(a)), to, counter->packets});
+        return counter.status();
+      };
+      for (size_t c = 0; c < aggregators[a].children.size(); ++c) {
+        const control::Child& child = aggregators[a].children[c];
+        L3DML_RETURN_IF_ERROR(add(child.kind == control::NodeKind::worker
+                                      ? topology.hosts()[static_cast<size_t>(child.index)].name
+                                      : site_name(child.index),
+                                  stripe.aggregators[a].neighbors[c]));
+      }
+      if (aggregators[a].parent >= 0)
+        L3DML_RETURN_IF_ERROR(add(site_name(aggregators[a].parent), stripe.aggregators[a].parent_neighbor));
     }
-  return total;
+  }
+  return segments;
 }
 
 }  // namespace l3dml::lab

@@ -21,6 +21,11 @@ namespace l3dml::lab {
 absl::StatusOr<control::JobPlan> plan_of(const Scenario& scenario,
                                          std::vector<control::DeviceResources>* devices);
 
+struct SegmentRepairs {
+  std::string from, to;  // names of sites and workers
+  uint64_t packets = 0;
+};
+
 class Network {
  public:
   // Files go to FOLDER. With the l3dml backend the job is planned and installed, and FOLDER/job/rankN.json
@@ -33,8 +38,8 @@ class Network {
   // Every worker answers a ping from the first one, in both protocols.
   absl::Status check_reachable() const;
   absl::StatusOr<nlohmann::json> stats() const { return switch_->ask({{"op", "stats"}}); }
-  // Packets that the switches sent again on the job's segments.
-  absl::StatusOr<uint64_t> repairs() const;
+  // Packets that the switches sent again, by segment of the job.
+  absl::StatusOr<std::vector<SegmentRepairs>> repairs() const;
 
  private:
   explicit Network(const Scenario& scenario) : scenario_(scenario) {}

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "tools/lab/html.h"
+#include "tools/lab/network.h"
 #include "tools/lab/report.h"
 #include "tools/lab/scenario.h"
 #include "tools/lab/workers.h"
@@ -19,7 +20,7 @@ struct RunFigures {
   std::map<std::string, std::string> group;
   std::vector<nlohmann::json> workers;  // by rank, as they wrote it
   nlohmann::json before, after;         // the switch's statistics around the workload
-  uint64_t repairs = 0;                 // of switches
+  std::vector<SegmentRepairs> repairs;  // of switches
   uint64_t tcp_repairs = 0;             // segments that the workers' TCP sent again
   double seconds = 0;                   // of the workload
 };
