@@ -4,16 +4,18 @@
 #define L3DML_ADMISSION_P4_
 
 control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> ingress_port) {
-  // mask: the sender's bit of bitmap (0 for the parent). neighbor, parent: pairs of (stripe, neighbour).
-  // parent_port and parent count at an inner aggregator, children and mgid for what is summed. job_index: see job.p4.
-  action admit(bit<32> mask, bit<16> children, bit<8> role, bit<16> neighbor, bit<16> parent, bit<9> parent_port,
-               bit<16> mgid, bit<16> job_index) {
+  // mask: the sender's bit of bitmap (0 for the parent). neighbor, parent: pairs of (stripe, neighbour), each with the port
+  // that leads there; answers to the sender leave by neighbor_port, wherever it came in. parent_port and parent count at
+  // an inner aggregator, children and mgid for what is summed. job_index: see job.p4.
+  action admit(bit<32> mask, bit<16> children, bit<8> role, bit<16> neighbor, bit<9> neighbor_port, bit<16> parent,
+               bit<9> parent_port, bit<16> mgid, bit<16> job_index) {
     ig_md.admitted = 1;
     ig_md.mask = ig_md.mask | mask;            // the parser made it 0, or DONE for a DOWN
     ig_md.seen_mask = ig_md.seen_mask | mask;  // the parser made it DONE
     ig_md.children = children;
     ig_md.role = role;
     ig_md.neighbor = neighbor;
+    ig_md.neighbor_port = neighbor_port;
     ig_md.parent = parent;
     ig_md.parent_port = parent_port;
     ig_md.mgid = mgid;

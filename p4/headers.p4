@@ -69,7 +69,7 @@ header lanes_h {
 header bridge_h {
   bit<8> pass;
   bit<7> reserved;
-  bit<9> port;        // where the frame came in
+  bit<9> port;        // where the frame came in; of a NACK: where its repairs leave
   bit<16> neighbor;
 }
 

@@ -19,7 +19,7 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
   state start {
     packet.extract(ig_intr_md);
     packet.advance(PORT_METADATA_SIZE);
-    // op, reason, mask, neighbor and port are written further on, once on a path; what is not written is zero.
+    // op, reason, mask, neighbor and the ports are written further on, once on a path; what is not written is zero.
     ig_md.ours = 0;
     ig_md.admitted = 0;
     ig_md.disagrees = 0;
@@ -57,6 +57,7 @@ parser IngressParser(packet_in packet, out header_t hdr, out ingress_metadata_t 
     packet.extract(hdr.bridge);
     ig_md.port = hdr.bridge.port;
     ig_md.neighbor = hdr.bridge.neighbor;
+    ig_md.neighbor_port = hdr.bridge.port;  // a repair's; every other pass is admitted again
     transition frame;
   }
   state generated {
@@ -101,9 +102,8 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     hdr.lanes_low = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     hdr.lanes_high = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   }
-  // The parser wrote the constant parts.
-  action note_ports() {
-    ig_md.mirror_session[8:0] = ig_md.port;
+  // The parser wrote the constant part.
+  action note_port() {
     ig_md.recirculation_port[8:7] = ig_intr_md.ingress_port[8:7];
   }
 
@@ -159,15 +159,16 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
   }
   action send_to_sender() {
     bridge();
-    ig_tm_md.ucast_egress_port = ig_md.port;
+    ig_tm_md.ucast_egress_port = ig_md.neighbor_port;
   }
   action reply() {
     bridge();
     remove_lanes();
-    ig_tm_md.ucast_egress_port = ig_md.port;
+    ig_tm_md.ucast_egress_port = ig_md.neighbor_port;
   }
   action look_up() {
     bridge();
+    hdr.bridge.port = ig_md.neighbor_port;
     remove_lanes();
     ig_tm_md.ucast_egress_port = ig_md.recirculation_port;
   }
@@ -213,11 +214,12 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     size = 11;
   }
   action copy() {
+    ig_md.mirror_session[8:0] = ig_md.neighbor_port;  // the parser wrote the rest
     ig_dprsr_md.mirror_type = MIRROR_TYPE;
   }
 
   apply {
-    note_ports();
+    note_port();
     if (hdr.bridge.isValid() && hdr.bridge.pass != PASS_STEERED) {
       resume();
     } else if (hdr.generator.isValid()) {

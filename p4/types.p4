@@ -164,6 +164,7 @@ struct ingress_metadata_t {
   bit<16> children;
   bit<8> role;
   bit<16> neighbor;           // the sender's (stripe, neighbour) pair
+  bit<9> neighbor_port;       // device port that leads to it
   bit<16> parent;             // the parent's pair
   bit<9> parent_port;
   bit<16> mgid;

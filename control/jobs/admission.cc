@@ -68,6 +68,7 @@ EntryData admit(const AdmissionSpec& spec, const Peer& peer) {
            {"children", be(spec.children, 16)},
            {"role", be(static_cast<uint8_t>(spec.role), 8)},
            {"neighbor", be(peer.neighbor, 16)},
+           {"neighbor_port", be(peer.port, 9)},
            {"parent", be(spec.parent_neighbor, 16)},
            {"parent_port", be(spec.parent_port, 9)},
            {"mgid", be(spec.mgid, 16)},

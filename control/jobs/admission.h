@@ -17,6 +17,7 @@ struct Peer {
   uint32_t host = 0;     // low 32 bits of its source address
   int edge_port = -1;    // device port where its packets must arrive; -1: any (WAN)
   uint16_t neighbor = 0;
+  uint16_t port = 0;  // device port towards it
 };
 
 struct AdmissionSpec {

@@ -77,6 +77,7 @@ class StripeCompiler {
       peer.child = static_cast<uint8_t>(c);
       peer.locator = site(site_of(child)).locator;
       peer.neighbor = given.neighbors[c];
+      peer.port = port_towards(node.site, child, site_of(child));
       if (child.kind == NodeKind::worker) {
         const Host& host = topology_.hosts()[child.index];
         peer.host = host.number;
@@ -91,7 +92,8 @@ class StripeCompiler {
       spec.parent_neighbor = given.parent_neighbor;
       spec.parent_port = topology_.port_towards(node.site, next_step(node.site, parent).link);
       spec.peers.push_back({true, static_cast<uint8_t>(node.child_index), site(parent).locator,
-                            static_cast<uint32_t>(kChildSwitch) << 16, -1, given.parent_neighbor});
+                            static_cast<uint32_t>(kChildSwitch) << 16, -1, given.parent_neighbor,
+                            spec.parent_port});
     }
     return spec;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "control/jobs/program.h"
 #include "control/jobs/testing.h"
@@ -112,6 +113,27 @@ TEST(Admission, admits_parent_and_inner_child_by_their_aggregation_address) {
   EXPECT_EQ(lookup(east, {kNack, 0, 7, 1, 2, 0x0101, kSwitch, 0, 1}), "admit");
   EXPECT_EQ(lookup(east, {kNack, 4, 7, 1, 2, 0x0101, kSwitch, 0, 1}), "wrong_child");
   EXPECT_EQ(lookup(east, {kDownType, 0, 7, 1, 2, 0x0101, kSwitch, 1u << 20, 1}), "wrong_slot");
+}
+
+TEST(Compiler, answers_leave_by_the_port_towards_the_neighbour) {
+  Compiled c;
+  const auto port_of = [&](SiteId site, uint16_t src_locator, uint32_t src_host) {
+    std::set<Bytes> ports;
+    for (const Entry& e : c.out[site].entries) {
+      if (e.data.action != "Ingress.admission.admit") continue;
+      const auto has = [&](const char* field, const Bytes& value) {
+        return std::any_of(e.key.matches.begin(), e.key.matches.end(),
+                           [&](const Match& m) { return m.field == field && m.value == value; });
+      };
+      if (!has("src_locator", be(src_locator, 16)) || !has("src_host", be(src_host, 32))) continue;
+      for (const auto& [name, value] : e.data.params)
+        if (name == "neighbor_port") ports.insert(value);
+    }
+    return ports;
+  };
+  EXPECT_EQ(port_of(c.n.west, 0x0101, 1), std::set<Bytes>{be(2, 9)}) << "w0's own port";
+  EXPECT_EQ(port_of(c.n.west, 0x0102, kSwitch), std::set<Bytes>{be(1, 9)}) << "an inner child, over the WAN";
+  EXPECT_EQ(port_of(c.n.east, 0x0101, kSwitch), std::set<Bytes>{be(1, 9)}) << "the parent";
 }
 
 TEST(Compiler, keys_are_unique_and_every_replica_has_its_entry) {

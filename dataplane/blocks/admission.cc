@@ -30,17 +30,18 @@ absl::Status read_admit(const tna::Entry& entry, Admit* admit) {
     admit->reject = static_cast<DropReason>(reason);
     return absl::OkStatus();
   }
-  if (entry.action != "Ingress.admission.admit" || entry.params.size() != 8)
+  if (entry.action != "Ingress.admission.admit" || entry.params.size() != 9)
     return absl::InvalidArgumentError(absl::StrCat("admission has no action ", entry.action));
   admit->admitted = true;
   admit->mask = static_cast<uint32_t>(to_uint(entry.params[0]));
   admit->children = static_cast<uint16_t>(to_uint(entry.params[1]));
   admit->role = static_cast<Role>(to_uint(entry.params[2]));
   admit->neighbor = static_cast<uint16_t>(to_uint(entry.params[3]));
-  admit->parent = static_cast<uint16_t>(to_uint(entry.params[4]));
-  admit->parent_port = static_cast<uint16_t>(to_uint(entry.params[5]));
-  admit->mgid = static_cast<uint16_t>(to_uint(entry.params[6]));
-  admit->job_index = static_cast<uint16_t>(to_uint(entry.params[7]));
+  admit->neighbor_port = static_cast<uint16_t>(to_uint(entry.params[4]));
+  admit->parent = static_cast<uint16_t>(to_uint(entry.params[5]));
+  admit->parent_port = static_cast<uint16_t>(to_uint(entry.params[6]));
+  admit->mgid = static_cast<uint16_t>(to_uint(entry.params[7]));
+  admit->job_index = static_cast<uint16_t>(to_uint(entry.params[8]));
   if (admit->role != Role::root && admit->role != Role::inner)
     return absl::InvalidArgumentError("admit: role is 1 (root) or 2 (inner)");
   if (admit->children == 0 || admit->children > base::kMaxChildren)

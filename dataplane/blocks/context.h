@@ -21,10 +21,11 @@ struct Admit {
   uint32_t mask = 0;      // the child's bit; 0 for the parent
   uint16_t children = 0;  // how many must be summed
   Role role = Role::none;
-  uint16_t neighbor = 0;     // index of the (stripe, neighbour) pair the packet came from
-  uint16_t parent = 0;       // the same of the parent (inner)
-  uint16_t parent_port = 0;  // device port towards the parent (inner)
-  uint16_t mgid = 0;         // multicast group of the children
+  uint16_t neighbor = 0;       // index of the (stripe, neighbour) pair the packet came from
+  uint16_t neighbor_port = 0;  // device port towards it: answers leave there, wherever the packet came in
+  uint16_t parent = 0;         // index of the parent's pair (inner)
+  uint16_t parent_port = 0;    // device port towards the parent (inner)
+  uint16_t mgid = 0;           // multicast group of the children
   uint16_t job_index = 0;
 };
 

@@ -228,7 +228,7 @@ void PipeImpl::answer_down(Context& ctx) {
   Outgoing fields = from_entry(ctx, Type::down, *ctx.entry, ctx.number);
   fields.tag = ctx.head->l3dml.tag.load();
   egress_.send(ctx.packet, ctx.job->lanes * 4u, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment,
-               ctx.packet->port, fields, ctx.now_ns);
+               ctx.admit->neighbor_port, fields, ctx.now_ns);
 }
 
 // The packet that holds the result becomes the shared tail; each child gets a head of its own.
@@ -288,8 +288,8 @@ void PipeImpl::answer_probe(Context& ctx) {
   fields.tag = ctx.head->l3dml.tag.load();
   fields.number = ctx.number;
   fields.weight = ctx.probe_answer;
-  egress_.send(ctx.packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, ctx.packet->port, fields,
-               ctx.now_ns);
+  egress_.send(ctx.packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, ctx.admit->neighbor_port,
+               fields, ctx.now_ns);
 }
 
 void PipeImpl::send_nack(Context& ctx, const Hole& hole, Packet* packet) {
@@ -301,8 +301,8 @@ void PipeImpl::send_nack(Context& ctx, const Hole& hole, Packet* packet) {
   fields.epoch = ctx.head->l3dml.epoch;
   fields.number = hole.end;
   fields.seq = hole.first;
-  const uint16_t port = ctx.packet->port;
-  egress_.send(packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, port, fields, ctx.now_ns);
+  egress_.send(packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, ctx.admit->neighbor_port,
+               fields, ctx.now_ns);
 }
 
 // NACK [seq, number): what of it still lies in its slot is sent again as new packets. Bounded by the ring,
@@ -353,7 +353,7 @@ bool PipeImpl::repair_one(Context& ctx, uint32_t number) {
   fields.flags = down ? 0 : wire::kFlagRetx;
   fields.repair = true;
   egress_.send(packet, ctx.job->lanes * 4u, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment,
-               ctx.packet->port, fields, ctx.now_ns);
+               ctx.admit->neighbor_port, fields, ctx.now_ns);
   return true;
 }
 

@@ -25,6 +25,7 @@ class Scenario:
         self.children = self.random.choice((1, 2, 2, 3, 4))
         self.inner = self.random.random() < 0.5
         self.first = self.random.choice((1 << 20, (1 << 32) - 32, (1 << 31) - 16, RING))
+        self.detour = self.random.random() < 0.3  # children are far, their packets come by another port than leads there
         self.base = self.first  # window: numbers base .. base + 7 are in flight
         self.seqs = {}
 
@@ -41,7 +42,7 @@ class Scenario:
                                  ((SYNC, 0), (NACK, FLAG_DOWN)))
             yield self.replica(20 + child, host(child), 30000 + child, child, 0, child)
         if self.inner:
-            yield from self.peer(OWN_CHILD, 0, PARENT_PAIR, address(PARENT_LOCATOR, 1, JOB, 0xFFFE), None, ((DOWN, 0),),
+            yield from self.peer(OWN_CHILD, 0, PARENT_PAIR, address(PARENT_LOCATOR, 1, JOB, 0xFFFE), PARENT_PORT, ((DOWN, 0),),
                                  ((SYNC, FLAG_DOWN), (NACK, 0)))
             yield self.replica(PARENT_PAIR, address(PARENT_LOCATOR, 1, JOB, OWN_CHILD), 19507, OWN_CHILD, 256, 30)
         for priority, epoch, reason in ((30, EPOCH, "wrong_child"), (40, None, "wrong_epoch")):
@@ -49,15 +50,16 @@ class Scenario:
                    [None, None, JOB, epoch, None, None, None, None, None], [REASONS[reason]])
 
     def peer(self, child, mask, neighbor, src, port, with_slot, without_slot):
+        ingress_port = None if self.detour or not mask else port
         key = [JOB, EPOCH, child, src >> 64 & 0xFFFF, src & 0xFFFFFFFF]
         for kinds, slot in ((with_slot, (SLOT_BASE, 0xFFFFFFFF & ~(RING - 1))), (without_slot, None)):
             for type_, down in kinds:
                 yield ("pipe.Ingress.admission.admission", "Ingress.admission.admit", 1,
-                       [type_, (down, FLAG_DOWN), *key, slot, port],
-                       [mask, self.children, 2 if self.inner else 1, neighbor, PARENT_PAIR, PARENT_PORT, MGID, JOB_INDEX])
+                       [type_, (down, FLAG_DOWN), *key, slot, ingress_port],
+                       [mask, self.children, 2 if self.inner else 1, neighbor, port, PARENT_PAIR, PARENT_PORT, MGID, JOB_INDEX])
         if mask:
             yield ("pipe.Ingress.admission.admission", "Ingress.admission.reject", 10,
-                   [None, None, *key, None, port], [REASONS["wrong_slot"]])
+                   [None, None, *key, None, ingress_port], [REASONS["wrong_slot"]])
             yield ("pipe.Ingress.admission.admission", "Ingress.admission.reject", 20,
                    [None, None, JOB, EPOCH, child, None, None, None, None], [REASONS["wrong_source"]])
 
@@ -120,7 +122,7 @@ class Scenario:
         r = self.random
         child = r.randrange(self.children)
         type_ = r.choice((UP, UP, UP, UP, UP, PROBE, NACK, SYNC))
-        p = self.packet(type_, child, self.number(), 1 + child, host(child), address(LOCATOR, 1, JOB, child))
+        p = self.packet(type_, child, self.number(), 11 if self.detour else 1 + child, host(child), address(LOCATOR, 1, JOB, child))
         if type_ == UP:
             p.flags |= FLAG_RETX * (r.random() < 0.2)
             p.seq = self.seq(child)
@@ -135,7 +137,7 @@ class Scenario:
     def from_parent(self):
         r = self.random
         type_ = r.choice((DOWN, DOWN, DOWN, NACK, SYNC))
-        p = self.packet(type_, OWN_CHILD, self.number(), PARENT_PORT, address(PARENT_LOCATOR, 1, JOB, 0xFFFE),
+        p = self.packet(type_, OWN_CHILD, self.number(), 11 if self.detour else PARENT_PORT, address(PARENT_LOCATOR, 1, JOB, 0xFFFE),
                         address(LOCATOR, 1, JOB, 0xFFFF))
         if type_ == DOWN:
             p.seq = self.seq("parent")

@@ -112,15 +112,16 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
   }
   action send_to_sender() {
     bridge();
-    standard_metadata.egress_spec = meta.ig_md.port;
+    standard_metadata.egress_spec = meta.ig_md.neighbor_port;
   }
   action reply() {
     bridge();
     remove_lanes();
-    standard_metadata.egress_spec = meta.ig_md.port;
+    standard_metadata.egress_spec = meta.ig_md.neighbor_port;
   }
   action look_up() {
     bridge();
+    hdr.bridge.port = meta.ig_md.neighbor_port;
     remove_lanes();
     standard_metadata.egress_spec = OWN_RECIRCULATION_PORT;
   }
@@ -190,7 +191,7 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
       meta.copy_pass = meta.ig_md.mirror_pass;
       meta.copy_neighbor = meta.ig_md.neighbor;
       meta.copy_first = meta.ig_md.first_missing;
-      clone_preserving_field_list(CloneType.I2E, 32w512 | (bit<32>)meta.ig_md.port, COPY_FIELDS);
+      clone_preserving_field_list(CloneType.I2E, 32w512 | (bit<32>)meta.ig_md.neighbor_port, COPY_FIELDS);
     }
   }
 }

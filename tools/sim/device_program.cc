@@ -124,6 +124,7 @@ void DeviceProgram::admit(const AggregatorPart& part, const Sender& sender, bool
                     to_bytes(node.children.size(), 16),
                     to_bytes(root ? 1 : 2, 8),
                     to_bytes(neighbor, 16),
+                    to_bytes(sender.neighbor_port, 16),
                     to_bytes(root ? 0 : own.neighbor_base + kNeighborsPerJob - 1, 16),
                     to_bytes(parent_port, 16),
                     to_bytes(own.mgid, 16),
@@ -203,23 +204,25 @@ void DeviceProgram::install(const AggregatorPart& part) {
   }
 
   std::vector<tna::ReplicationTwin::Node> nodes;
+  std::vector<uint16_t> ports;  // by child
   for (size_t c = 0; c < node.children.size(); ++c) {
     const TreeChild& child = node.children[c];
     const auto neighbor = static_cast<uint16_t>(own.neighbor_base + c);
     uint16_t port = 0;
     replicate(part, neighbor, child.member, child.index, &handles, &port);
     nodes.push_back({neighbor, false, 0, {port}});
+    ports.push_back(port);
   }
   device_.replication()->set_group(own.mgid, std::move(nodes));
   groups_[part.job] = own.mgid;
-  uint16_t ignored = 0;
+  uint16_t parent_port = 0;
   if (node.parent >= 0)
     replicate(part, own.neighbor_base + kNeighborsPerJob - 1, false, static_cast<uint32_t>(node.parent),
-              &handles, &ignored);
+              &handles, &parent_port);
 
   for (size_t c = 0; c < node.children.size(); ++c) {
     const TreeChild& child = node.children[c];
-    Sender sender{0, 0, -1, static_cast<uint8_t>(c)};
+    Sender sender{0, 0, -1, static_cast<uint8_t>(c), ports[c]};
     if (child.member) {
       const uint32_t host = (*part.member_hosts)[child.index];
       const uint32_t device = network_.host_device(host);
@@ -234,7 +237,8 @@ void DeviceProgram::install(const AggregatorPart& part) {
   }
   if (node.parent >= 0) {
     const uint32_t parent = part.tree->aggregators[static_cast<size_t>(node.parent)].device;
-    admit(part, {locator(parent), uint32_t{wire::kChildSwitch} << 16, -1, node.child}, false, &handles);
+    admit(part, {locator(parent), uint32_t{wire::kChildSwitch} << 16, -1, node.child, parent_port}, false,
+          &handles);
   }
 }
 

@@ -58,6 +58,7 @@ class DeviceProgram {
     uint32_t host;
     int port;  // -1: any
     uint8_t child;
+    uint16_t neighbor_port;  // that leads there
   };
   void add(const std::string& table, tna::Entry entry, Handles* handles);
   void admit(const AggregatorPart& part, const Sender& sender, bool from_child, Handles* handles);

@@ -36,6 +36,7 @@ class Generator {
     for (const JobSpec& job : s_.jobs)
       s_.shards_per_pipe = std::max(s_.shards_per_pipe, (job.shards + s_.pipes - 1) / s_.pipes);
     draw_faults();
+    s_.detours = random_.chance(0.4);
     return s_;
   }
 
@@ -252,6 +253,7 @@ std::string Scenario::describe() const {
       fmt::format("seed {}: {} devices, {} hosts, {} pipes, loss up to {:.2g}, delay up to {:.4g} ms", seed,
                   devices, hosts.size(), pipes, loss, static_cast<double>(delay_ns) * 1e-6);
   if (withheld) text += fmt::format(", types withheld {:#x}", withheld);
+  if (detours) text += ", detours";
   if (forged > 0) text += fmt::format(", {:.2g} forged", forged);
   for (const JobSpec& j : jobs) {
     size_t elements = 0;

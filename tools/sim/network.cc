@@ -43,7 +43,9 @@ Network::Network(const Scenario& scenario, Random random, Handler* handler)
       b.port = port_number(devices_[spec.b].wires.size());
       devices_[spec.b].wires.push_back(wire + 1);
     }
-    lengths_.push_back(1 + random_.uniform() / 64);
+    const double length = 1 + random_.uniform() / 64;
+    lengths_.push_back(length);
+    lengths_.push_back(scenario.detours ? 1 + 2 * random_.uniform() : length);
     wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), b});
     wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), a});
   }
@@ -214,8 +216,8 @@ void Network::set_link_up(uint32_t link, bool up) {
   }
 }
 
-// Shortest paths under lengths that no two paths share, so that there and back is the same way: a switch
-// answers by the port that the question came by.
+// Shortest paths under lengths that no two paths share: without detours there and back is the same way, with
+// them a cable is as long in one direction as chance will have it.
 void Network::find_routes() {
   const uint32_t count = device_count();
   routes_.assign(count, std::vector<Hop>(count));
@@ -225,8 +227,8 @@ void Network::find_routes() {
     length[at][at] = 0;
     for (uint32_t wire : devices_[at].wires) {
       const End& far = wires_[wire].to;
-      if (far.host || !devices_[far.node].up || lengths_[wire / 2] >= length[at][far.node]) continue;
-      length[at][far.node] = lengths_[wire / 2];
+      if (far.host || !devices_[far.node].up || lengths_[wire] >= length[at][far.node]) continue;
+      length[at][far.node] = lengths_[wire];
       routes_[at][far.node] = {wires_[wire ^ 1].to.port, far};
     }
   }

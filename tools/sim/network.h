@@ -117,7 +117,7 @@ class Network {
   std::vector<std::function<void()>> calls_;
   std::vector<uint32_t> free_calls_;
   std::vector<Wire> wires_;
-  std::vector<double> lengths_;  // by cable, for routing
+  std::vector<double> lengths_;  // by wire, for routing
   std::vector<Device> devices_;
   std::vector<Host> hosts_;
   std::vector<std::vector<Hop>> routes_;  // [from][to]

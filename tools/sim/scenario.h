@@ -85,6 +85,7 @@ struct Scenario {
   std::vector<Fault> faults;
   uint32_t withheld = 0;         // bit per L3DML type that never arrives
   double forged = 0;             // forged packets per packet
+  bool detours = false;          // there and back take different ways, where there is more than one
   int64_t poll_interval_ns = 0;  // devices look at their ports only so often: bursts; 0: at once
   int64_t control_min_ns = 0, control_max_ns = 0;  // one way of a message to or from the coordinator
 

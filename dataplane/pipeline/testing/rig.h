@@ -249,9 +249,15 @@ class Rig {
         ternary(j.slot_base, slots ? ~(j.ring - 1) : 0, 32),
         ternary(parent ? 0 : 1 + child, parent ? 0 : 0x1ff, 9)};
     entry.action = "Ingress.admission.admit";
-    entry.params = {
-        u(parent ? 0 : 1u << child, 32), u(j.children, 16), u(j.inner ? 2 : 1, 8), u(neighbor, 16),
-        u(job_index * 32, 16),           u(kParentPort, 9), u(job_index, 16),      u(job_index, 16)};
+    entry.params = {u(parent ? 0 : 1u << child, 32),
+                    u(j.children, 16),
+                    u(j.inner ? 2 : 1, 8),
+                    u(neighbor, 16),
+                    u(parent ? kParentPort : 1 + child, 9),
+                    u(job_index * 32, 16),
+                    u(kParentPort, 9),
+                    u(job_index, 16),
+                    u(job_index, 16)};
     insert("pipe.Ingress.admission.admission", entry);
   }
   void fallback(uint16_t job, int epoch, int child, wire::Ipv6Address src, base::DropReason reason,

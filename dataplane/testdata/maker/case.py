@@ -21,9 +21,10 @@ class Job:
     """One stripe at this switch. Children are hosts on ports 1, 2, ...; an inner aggregator is child 5 of its parent."""
 
     def __init__(self, case, job=7, index=1, children=2, inner=False, lanes=64, epoch=3, slot_base=64, ring=64,
-                 seq_ring=64):
+                 seq_ring=64, detour=False):
         self.case, self.job, self.index, self.children, self.inner = case, job, index, children, inner
         self.lanes, self.epoch, self.slot_base, self.ring, self.seq_ring = lanes, epoch, slot_base, ring, seq_ring
+        self.detour = detour  # what peers send comes by the port towards elsewhere, not by the one that leads to them
         self.seqs = {}
         self.pair = index * 32  # of the parent; children follow
         self.program()
@@ -65,12 +66,16 @@ class Job:
     def host(child):
         return address(LOCATOR, HOST, low=100 + child)
 
+    def port(self, child):
+        """The port that leads to it."""
+        return PARENT_PORT if self.is_parent(child) else 1 + child
+
     def peer_key(self, child):
         source = self.source(child)
         key = {"hdr.l3dml.job": self.job, "hdr.l3dml.epoch": self.epoch, "hdr.l3dml.child": child,
                "src_locator": source >> 64 & 0xFFFF, "src_host": source & 0xFFFFFFFF}
-        if not self.is_parent(child):  # the edge is ours
-            key["ig_intr_md.ingress_port"] = 1 + child
+        if not self.is_parent(child) and not self.detour:  # the edge is ours
+            key["ig_intr_md.ingress_port"] = self.port(child)
         return key
 
     def admit(self, child, kinds, in_ring):
@@ -81,8 +86,9 @@ class Job:
                 key["hdr.l3dml.slot"] = (self.slot_base, 0xFFFFFFFF & ~(self.ring - 1))
             self.case.table("pipe.Ingress.admission.admission", key, "Ingress.admission.admit",
                             {"mask": 0 if parent else 1 << child, "children": self.children, "role": 2 if self.inner else 1,
-                             "neighbor": self.pair if parent else self.pair + 1 + child, "parent": self.pair,
-                             "parent_port": PARENT_PORT, "mgid": self.index, "job_index": self.index}, 1)
+                             "neighbor": self.pair if parent else self.pair + 1 + child,
+                             "neighbor_port": self.port(child), "parent": self.pair, "parent_port": PARENT_PORT,
+                             "mgid": self.index, "job_index": self.index}, 1)
 
     def reject(self, key, reason, priority):
         self.case.table("pipe.Ingress.admission.admission", key, "Ingress.admission.reject", {"reason": REASON[reason]}, priority)
@@ -98,7 +104,7 @@ class Job:
     # ---- packets; keyword arguments overwrite fields
     def send(self, type_, child, number, fields, lanes=(), flags=0, numbered=False):
         parent = self.is_parent(child)
-        packet = Packet(type_, child, number, PARENT_PORT if parent else 1 + child, self.source(child),
+        packet = Packet(type_, child, number, ELSEWHERE_PORT if self.detour else self.port(child), self.source(child),
                         address(LOCATOR, AGGREGATE, self.job, FROM_PARENT if parent else child), job=self.job,
                         epoch=self.epoch, flags=flags, slot=self.slot_base + number % self.ring, lanes=list(lanes))
         if numbered and "seq" not in fields:

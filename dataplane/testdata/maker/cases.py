@@ -231,8 +231,8 @@ def empty_from_switch(job):
     key = job.peer_key(0)
     job.case.table("pipe.Ingress.admission.admission",
                    {**key, "hdr.l3dml.type": 1, "src_host": source & 0xFFFFFFFF}, "Ingress.admission.admit",
-                   {"mask": 1, "children": 2, "role": 1, "neighbor": 33, "parent": 32, "parent_port": 40, "mgid": 1,
-                    "job_index": 1}, 1)
+                   {"mask": 1, "children": 2, "role": 1, "neighbor": 33, "neighbor_port": 1, "parent": 32,
+                    "parent_port": 40, "mgid": 1, "job_index": 1}, 1)
     job.empty_up(0, src=source)
     job.up(0, src=source)
 
@@ -461,6 +461,27 @@ def sent_seq_wraps(job):
         job.up(0, FIRST + number)
         job.up(1, FIRST + number)
     job.nack(0, 0xFFFFFFFF, 1)
+
+
+# ---- there and back by different ports
+@case("answers leave by the port that leads to the child, not by the one its packet came by", detour=True)
+def answers_take_their_own_way(job):
+    job.up(0)
+    job.probe(1)
+    job.up(1, seq=3)
+    job.up(0, flags=FLAG_RETX)
+    job.nack(1, 0, 1)
+
+
+@case("so do a NACK, repairs and the sum that a PROBE brings out again at an inner aggregator", detour=True, inner=True)
+def inner_answers_take_their_own_way(job):
+    job.up(0)
+    job.up(1)
+    job.probe(0)
+    job.nack(5, 0, 2)
+    job.down(seq=2)
+    job.sync(5, 7)
+    job.up(1, flags=FLAG_RETX)
 
 
 @case("a segment that falls quiet sends SYNC three times", X86)
