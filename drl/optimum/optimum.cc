@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <glpk.h>
 
@@ -53,9 +54,14 @@ class Master {
     glp_smcp options;
     glp_init_smcp(&options);
     options.msg_lev = GLP_MSG_OFF;
+    options.it_lim = 100000;
     for (int step = 0; step < 50; ++step) {
+      // GLPK's tolerances are absolute: a job of a few bytes gains nanoseconds, which it would take for 0.
+      gain_s_ = 0;
+      for (double latency : latencies_) gain_s_ = std::max(gain_s_, time_s - latency);
+      if (gain_s_ <= 0) gain_s_ = 1;
       for (size_t j = 0; j < latencies_.size(); ++j)
-        glp_set_obj_coef(lp_, static_cast<int>(j) + 1, std::max(0.0, time_s - latencies_[j]));
+        glp_set_obj_coef(lp_, static_cast<int>(j) + 1, std::max(0.0, time_s - latencies_[j]) / gain_s_);
       glp_simplex(lp_, &options);
       double rate = 0, offset = 0;
       for (size_t j = 0; j < latencies_.size(); ++j) {
@@ -71,13 +77,16 @@ class Master {
     return time_s;
   }
 
-  double price(int row) const { return std::max(0.0, glp_get_row_dual(lp_, row + 1)) * unit(row) * scale_; }
+  double price(int row) const {
+    return std::max(0.0, glp_get_row_dual(lp_, row + 1)) * gain_s_ * unit(row) * scale_;
+  }
   double x(size_t j) const { return glp_get_col_prim(lp_, static_cast<int>(j) + 1); }
 
  private:
   const Space& space_;
   double scale_;
   glp_prob* lp_;
+  double gain_s_ = 1;  // the objective is divided by it
   std::vector<double> latencies_;
 };
 
@@ -162,7 +171,10 @@ class Generator {
   int generated() const { return static_cast<int>(columns_.size()); }
 
  private:
-  void add(Column column, size_t at) {
+  // False if the master has this tree already: then its price is rounding, and adding it again would go on for
+  // ever.
+  bool add(Column column, size_t at) {
+    if (!known_.insert(key(column.tree)).second) return false;
     if (mode_ == Mode::kRelaxed) {
       const double ratio = column.round_trip_s > 0 ? floor_[at].round_trip_s / column.round_trip_s : 1;
       for (int i = space_.access_row() + 1; i < space_.row_count(); ++i) column.takes[i] *= ratio;
@@ -170,6 +182,15 @@ class Generator {
     }
     master_.add(column, column.latency_s);
     columns_.push_back(std::move(column));
+    return true;
+  }
+
+  static std::vector<int> key(const Tree& tree) {
+    std::vector<int> out{tree.root};
+    for (const std::vector<Leg>* legs : {&tree.inner_legs, &tree.child_legs})
+      for (const Leg& leg : *legs) out.insert(out.end(), {leg.parent, leg.path});
+    out.insert(out.end(), tree.inner.begin(), tree.inner.end());
+    return out;
   }
 
   void start() {  // every root without inner aggregators, roomy paths and fast ones
@@ -181,8 +202,8 @@ class Generator {
       for (size_t i = 0; i < oracle_.all().size(); ++i) {
         const Hubs& hubs = oracle_.all()[i];
         if (hubs.inner[0] >= 0 || hubs.cost >= 1e30f) continue;
-        add(space_.column(oracle_.tree(hubs)), i);
-        time_s_ = std::min(time_s_, time_alone(space_, columns_.back()));
+        if (add(space_.column(oracle_.tree(hubs)), i))
+          time_s_ = std::min(time_s_, time_alone(space_, columns_.back()));
       }
     }
   }
@@ -228,8 +249,7 @@ class Generator {
         for (int i = 0; i < space_.row_count(); ++i) cost += column.takes[i] * master_.price(i);
         if (time_s_ - cost <= tolerance) continue;
       }
-      add(std::move(column), p.at);
-      if (++added >= 6) break;
+      if (add(std::move(column), p.at) && ++added >= 6) break;
     }
     return added > 0;
   }
@@ -243,6 +263,7 @@ class Generator {
   Master master_;
   std::vector<double> price_;
   std::vector<Column> columns_;
+  std::set<std::vector<int>> known_;
   double time_s_ = kUnlimited;
 };
 
