@@ -14,7 +14,7 @@
 #include "dataplane/app/log.h"
 #include "dataplane/app/options.h"
 #include "dataplane/app/report.h"
-#include "dataplane/app/switch.h"
+#include "dataplane/app/switch_ports.h"
 #include "dataplane/server/server.h"
 
 namespace l3dml::app {
@@ -45,16 +45,21 @@ absl::StatusOr<std::string> program_text(const SwitchConfig& config) {
   return text.str();
 }
 
-// `the_switch` null: schema mode.
-absl::Status serve_bfrt(const SwitchConfig& config, Switch* the_switch, server::BfrtServer& bfrt) {
+using Ports = std::vector<std::unique_ptr<SwitchPorts>>;
+
+// `the_switch` null: schema mode. `ports` outlives the server.
+absl::Status serve_bfrt(const SwitchConfig& config, Switch* the_switch, Ports& ports,
+                        server::BfrtServer& bfrt) {
   const auto text = program_text(config);
   if (!text.ok()) return text.status();
   for (size_t i = 0; i < config.devices.size(); ++i) {
+    if (the_switch) ports.push_back(std::make_unique<SwitchPorts>(the_switch->members()[i]));
     auto driver =
         server::Driver::create({.device_id = config.devices[i].id,
                                 .program_name = config.program,
                                 .program_json = *text,
                                 .twin = the_switch ? the_switch->members()[i].device.get() : nullptr,
+                                .ports = the_switch ? ports[i].get() : nullptr,
                                 .pipes = config.devices[i].device.pipes});
     if (!driver.ok()) return driver.status();
     if (auto status = bfrt.add_device(*std::move(driver)); !status.ok()) return status;
@@ -91,9 +96,10 @@ int run(const Options& options, const std::string& command) {
     the_switch = *std::move(built);
     the_switch->start();
   }
+  Ports ports;
   server::BfrtServer bfrt;
   if (!config.bfrt.empty())
-    if (auto status = serve_bfrt(config, the_switch.get(), bfrt); !status.ok()) return fail(status);
+    if (auto status = serve_bfrt(config, the_switch.get(), ports, bfrt); !status.ok()) return fail(status);
   std::unique_ptr<Control> control;
   if (the_switch) control = std::make_unique<Control>(*the_switch, [] { kill(getpid(), SIGTERM); });
   std::unique_ptr<Endpoint> endpoint =

@@ -53,6 +53,13 @@ unsigned workers_needed(const SwitchConfig& config) {
 
 }  // namespace
 
+void settle(Member& member, AttachedPort& port) {
+  io::MacSettings mac = port.mac;
+  if (!port.up()) mac.receive = mac.transmit = false;
+  port.port->set(mac);
+  member.device->set_port(port.device_port, port.up(), port.checksum);
+}
+
 Switch::Switch(const SwitchConfig& config)
     : config_(config), workers_(clock_, io::register_dpdk_thread, io::unregister_dpdk_thread) {}
 
@@ -128,12 +135,13 @@ absl::Status Switch::make_tap(const PortConfig& config, size_t member) {
   members_[member].ports.push_back({.device_port = config.device_ports[0],
                                     .name = config.name,
                                     .kind = "tap",
-                                    .port = shape(config, *std::move(tap)),
+                                    .port = front(config, *std::move(tap), worker),
                                     .rx_worker = worker,
                                     .tx_worker = worker,
                                     .group = groups_++,
-                                    .up = config.up,
+                                    .from_start = config.up,
                                     .checksum = config.tap.wants_checksum,
+                                    .enabled = config.up,
                                     .capture = nullptr});
   return absl::OkStatus();
 }
@@ -146,6 +154,8 @@ absl::Status Switch::make_ethdev(const PortConfig& config, size_t member) {
         absl::StrCat("port ", config.name, ": \"", config.ethdev.device, "\" has ", queues->size(),
                      " queue(s), so it can serve that many device ports, not ", config.device_ports.size()));
   const size_t group = groups_++;
+  PortConfig plain = config;  // the access line shapes the first queue
+  plain.access.reset();
   for (size_t i = 0; i < config.device_ports.size(); ++i) {
     const uint16_t device_port = config.device_ports[i];
     const size_t worker = worker_of(member, device_port >> 7);
@@ -153,12 +163,13 @@ absl::Status Switch::make_ethdev(const PortConfig& config, size_t member) {
     members_[member].ports.push_back({.device_port = device_port,
                                       .name = config.name,
                                       .kind = "dpdk",
-                                      .port = i == 0 ? shape(config, std::move(port)) : std::move(port),
+                                      .port = front(i == 0 ? config : plain, std::move(port), worker),
                                       .rx_worker = worker,
                                       .tx_worker = worker,
                                       .group = group,
-                                      .up = config.up,
+                                      .from_start = config.up,
                                       .checksum = config.ethdev.wants_checksum,
+                                      .enabled = config.up,
                                       .capture = nullptr});
   }
   return absl::OkStatus();
@@ -176,10 +187,16 @@ NamedLink& Switch::make_link(const LinkConfig& config, const std::string& from, 
   return *links_.back();
 }
 
-std::unique_ptr<io::Port> Switch::shape(const PortConfig& config, std::unique_ptr<io::Port> port) {
-  if (!config.access) return port;
-  NamedLink& link = make_link(*config.access, "outside", config.name);
-  return std::make_unique<io::ShapedPort>(std::move(port), *link.ways[0], *link.ways[1]);
+// What the pipeline sees of a tap or NIC: its MAC, and the access line behind it if there is one.
+std::unique_ptr<io::MacPort> Switch::front(const PortConfig& config, std::unique_ptr<io::Port> port,
+                                           size_t worker) {
+  io::Link* line = nullptr;
+  if (config.access) {
+    NamedLink& link = make_link(*config.access, "outside", config.name);
+    port = std::make_unique<io::ShapedPort>(std::move(port), *link.ways[0], *link.ways[1]);
+    line = link.ways[1].get();
+  }
+  return std::make_unique<io::MacPort>(std::move(port), line, workers_.worker(worker), true);
 }
 
 void Switch::make_links() {
@@ -194,16 +211,21 @@ void Switch::make_links() {
       bool up = true;
       for (const PortConfig& port : config_.devices[here.device].ports)
         if (port.device_ports[0] == here.port) up = port.up;
+      const size_t rx_worker = worker_of(here.device, here.port >> 7);
+      const size_t tx_worker = worker_of(there.device, there.port >> 7);
+      auto port = std::make_unique<io::LinkPort>(names[i], *link.ways[i], *link.ways[1 - i]);
       members_[here.device].ports.push_back(
           {.device_port = here.port,
            .name = names[i],
            .kind = "link",
-           .port = std::make_unique<io::LinkPort>(names[i], *link.ways[i], *link.ways[1 - i]),
-           .rx_worker = worker_of(here.device, here.port >> 7),
-           .tx_worker = worker_of(there.device, there.port >> 7),
+           .port = std::make_unique<io::MacPort>(std::move(port), link.ways[i].get(),
+                                                 workers_.worker(rx_worker), rx_worker == tx_worker),
+           .rx_worker = rx_worker,
+           .tx_worker = tx_worker,
            .group = groups_++,
-           .up = up,
+           .from_start = up,
            .checksum = false,
+           .enabled = up,
            .capture = nullptr});
     }
   }
@@ -259,7 +281,7 @@ void Switch::wire(size_t member) {
     m.device->set_port(static_cast<uint16_t>(base::kRecirculationPort + base::kPortsPerPipe * pipe), true,
                        false);
   }
-  for (const AttachedPort& port : m.ports) m.device->set_port(port.device_port, port.up, port.checksum);
+  for (AttachedPort& port : m.ports) settle(m, port);
 }
 
 void Switch::start() {

@@ -17,6 +17,7 @@
 #include "dataplane/io/capture_file.h"
 #include "dataplane/io/crossing.h"
 #include "dataplane/io/link.h"
+#include "dataplane/io/mac_port.h"
 #include "dataplane/io/mbuf_pool.h"
 #include "dataplane/pipeline/worker_group.h"
 
@@ -34,13 +35,18 @@ struct AttachedPort {
   uint16_t device_port = 0;
   std::string name;
   std::string kind;  // tap, dpdk, link
-  std::unique_ptr<io::Port> port;
-  size_t rx_worker = 0;  // receives, and sends unless
-  size_t tx_worker = 0;  // this is another: links belong to their receiver
-  size_t group = 0;      // ports of one NIC share it
-  bool up = true;
+  std::unique_ptr<io::MacPort> port;
+  size_t rx_worker = 0;    // receives, and sends unless
+  size_t tx_worker = 0;    // this is another: links belong to their receiver
+  size_t group = 0;        // ports of one NIC share it
+  bool from_start = true;  // in $PORT and enabled when the switch starts
   bool checksum = false;
+  bool enabled = true;  // by $PORT
+  bool plugged = true;  // false: the control endpoint pulled the cable
+  io::MacSettings mac;  // of an enabled port
   std::unique_ptr<io::Capture> capture;
+
+  bool up() const { return enabled && plugged; }
 };
 
 struct Member {  // a device of the process
@@ -51,6 +57,9 @@ struct Member {  // a device of the process
   std::unique_ptr<TraceFile> trace;
   const void* traced_by = nullptr;  // the trace file or capture that the pipeline talks to
 };
+
+// Makes pipeline and MAC follow what the port is set to. While the workers stand.
+void settle(Member& member, AttachedPort& port);
 
 class Switch {
  public:
@@ -69,6 +78,7 @@ class Switch {
   // --- changes while packets flow; errors name what does not exist ---
   // `way`: 0, 1, or 2 for both.
   absl::Status change_link(const std::string& link, int way, const io::LinkPatch& patch);
+  // Plugs the cable in or pulls it. A port that $PORT never enabled is enabled with it.
   absl::Status set_port_up(const std::string& device, uint16_t port, bool up);
   // With `trace`, each received frame has its packet trace as comment.
   absl::Status start_capture(const std::string& device, uint16_t port, const std::string& path,
@@ -87,7 +97,7 @@ class Switch {
   absl::Status make_ethdev(const PortConfig& config, size_t member);
   void make_links();
   NamedLink& make_link(const LinkConfig& config, const std::string& from, const std::string& to);
-  std::unique_ptr<io::Port> shape(const PortConfig& config, std::unique_ptr<io::Port> port);
+  std::unique_ptr<io::MacPort> front(const PortConfig& config, std::unique_ptr<io::Port> port, size_t worker);
   void wire(size_t member);
   io::Port* way_out(size_t member, size_t worker, AttachedPort& port);
   io::Port* way_to_pipe(size_t worker, size_t to_worker, const std::string& name);

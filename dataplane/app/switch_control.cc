@@ -77,7 +77,7 @@ json Switch::stats() {
         entry.update({{"port", port.device_port},
                       {"name", port.name},
                       {"kind", port.kind},
-                      {"up", port.up},
+                      {"up", port.up()},
                       {"link_up", port.port->link_up()},
                       {"capture", port.capture != nullptr}});
         device["ports"].push_back(std::move(entry));
@@ -144,8 +144,9 @@ absl::Status Switch::set_port_up(const std::string& device, uint16_t port, bool 
   const auto attached = find(device, port);
   if (!attached.ok()) return attached.status();
   workers_.run([&] {
-    (*attached)->up = up;
-    (*member)->device->set_port(port, up, (*attached)->checksum);
+    (*attached)->plugged = up;
+    (*attached)->enabled |= up;
+    settle(**member, **attached);
   });
   return absl::OkStatus();
 }

@@ -28,7 +28,7 @@ void Link::offer(base::Packet* packet, int64_t now_ns) {
   const uint32_t size = packet->frame_size();
   ++counters_.offered_packets;
   counters_.offered_bytes += size;
-  if (parameters_.rate_bps == 0 && waiting_.empty()) return send(packet, now_ns_);
+  if (rate_bps() == 0 && waiting_.empty()) return send(packet, now_ns_);
   if (waiting_.empty() && wire_free_ns_ <= now_ns_) return send(packet, now_ns_);
   if (waiting_bytes_ + size > parameters_.queue_limit_bytes()) {
     ++counters_.queue_drops;
@@ -81,6 +81,12 @@ int64_t Link::next_deadline() const {
 void Link::change(const LinkParameters& parameters, int64_t now_ns) {
   advance(now_ns);
   parameters_ = parameters;
+  advance(now_ns);
+}
+
+void Link::set_ceiling(uint64_t rate_bps, int64_t now_ns) {
+  advance(now_ns);
+  ceiling_bps_ = rate_bps;
   advance(now_ns);
 }
 
@@ -163,11 +169,12 @@ void Link::fly(base::Packet* packet, int64_t sent_ns) {
 }
 
 int64_t Link::wire_time_ns(uint32_t frame_bytes) const {
-  if (parameters_.rate_bps == 0) return 0;
+  const uint64_t rate = rate_bps();
+  if (rate == 0) return 0;
   const uint64_t bits =
       8ull * (std::max(frame_bytes, parameters_.overhead_bytes ? parameters_.min_frame_bytes : 0u) +
               parameters_.overhead_bytes);
-  return static_cast<int64_t>(bits * 1'000'000'000ull / parameters_.rate_bps);
+  return static_cast<int64_t>(bits * 1'000'000'000ull / rate);
 }
 
 bool Link::draw_loss() {

@@ -12,6 +12,7 @@
 // back; if they do, the latest one counts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -55,8 +56,14 @@ class Link {
   void change(const LinkParameters& parameters, int64_t now_ns);
   // Changes at start_ns + at. A change() in between stays in force for the fields the trace does not touch.
   void set_trace(LinkTrace trace, int64_t start_ns);
+  // A shaper in front of the wire: no faster than this, whatever the parameters say; 0 takes it away.
+  void set_ceiling(uint64_t rate_bps, int64_t now_ns);
 
   const LinkParameters& parameters() const { return parameters_; }
+  uint64_t rate_bps() const {  // that is in force; 0: no limit
+    const uint64_t own = parameters_.rate_bps;
+    return own == 0 || ceiling_bps_ == 0 ? own + ceiling_bps_ : std::min(own, ceiling_bps_);
+  }
   const LinkCounters& counters() const { return counters_; }
   uint64_t queue_bytes() const { return waiting_bytes_; }  // waiting, as of the last call
   size_t packets_under_way() const { return waiting_.size() + flight_.size() + held_back_.size(); }
@@ -88,6 +95,7 @@ class Link {
   int64_t draw_delay();
 
   LinkParameters parameters_;
+  uint64_t ceiling_bps_ = 0;
   LinkTrace trace_;
   int64_t trace_start_ns_ = 0;
   size_t trace_next_ = 0;     // index of the next change

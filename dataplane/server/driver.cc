@@ -42,6 +42,7 @@ absl::StatusOr<std::unique_ptr<Driver>> Driver::create(DriverOptions options) {
 
   Driver* const self = driver.get();
   self->device_.twin = self->options_.twin;
+  self->device_.ports = self->options_.ports;
   self->device_.pipes = self->options_.twin != nullptr ? self->options_.twin->pipes() : self->options_.pipes;
   if (self->device_.pipes == 0 || self->device_.pipes > 4) {
     return absl::InvalidArgumentError(concat("a device has 1 to 4 pipes, not ", self->device_.pipes));
@@ -369,7 +370,11 @@ void Driver::wipe() {
   transaction.commit(device_.executor());
 }
 
-void Driver::tick(uint64_t) {}
+void Driver::tick(uint64_t now_ns) {
+  std::unique_lock lock(mutex_);
+  for (auto& table : tables_)
+    if (table->ticks()) table->tick(static_cast<int64_t>(now_ns));
+}
 
 void Driver::set_notifier(std::function<void(const bfrt_proto::StreamMessageResponse&)> notifier) {
   std::unique_lock lock(mutex_);

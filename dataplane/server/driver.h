@@ -25,6 +25,7 @@ struct DriverOptions {
   std::string program_name;         // what clients bind to
   std::string program_json;         // text of its bf-rt.json
   tna::DeviceTwin* twin = nullptr;  // null: schema mode, the shadow is all there is
+  PortDriver* ports = nullptr;      // null: ports hold state alone
   unsigned pipes = 4;               // used without a twin
 };
 

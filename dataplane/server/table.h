@@ -63,8 +63,10 @@ struct ReadQuery {
 // What tables share: the device under them, and the other tables (the replication tables refer to each
 // other).
 class Table;
+class PortDriver;
 struct Device {
   tna::DeviceTwin* twin = nullptr;
+  PortDriver* ports = nullptr;
   unsigned pipes = 4;
   std::function<Table*(std::string_view name)> table;
   // Sends a notification to the clients that asked for it.
@@ -114,6 +116,9 @@ class Table {
 
   // Back to the state after loading; what the pipeline must forget goes into the transaction.
   virtual void wipe(WriteContext&) = 0;
+  // Periodic work under the driver's exclusive lock, for tables that have some.
+  virtual bool ticks() const { return false; }
+  virtual void tick(int64_t /*now_ns*/) {}
 
  protected:
   // May this attribute be set like that now? Called before it is stored.

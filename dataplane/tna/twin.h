@@ -98,27 +98,6 @@ class ReplicationTwin {
   virtual void set_prune(uint16_t l2_xid, std::vector<uint16_t> ports) = 0;
 };
 
-// Ports as $PORT and $PORT_STAT see them. A port exists for the pipeline once it was configured.
-struct PortConfig {
-  bool enabled = false;
-  bool loopback = false;  // any of the MAC, PCS and SerDes loopbacks
-  uint32_t speed_mbps = 0;
-  uint32_t mtu_bytes = 10240;
-};
-struct PortCounters {  // since start; frames as seen by the program, without check sequence
-  uint64_t rx_packets = 0, rx_bytes = 0, rx_errors = 0, rx_drops = 0;
-  uint64_t tx_packets = 0, tx_bytes = 0, tx_errors = 0;
-};
-class PortTwin {
- public:
-  virtual ~PortTwin() = default;
-  virtual bool exists(uint16_t port) const = 0;  // any thread: is there an interface (or an internal port)?
-  virtual bool up(uint16_t port) const = 0;      // any thread: link state, also of ports not configured
-  virtual void configure(uint16_t port, const PortConfig& config) = 0;
-  virtual void remove(uint16_t port) = 0;
-  virtual PortCounters counters(uint16_t port) const = 0;  // any thread
-};
-
 // What a device offers its driver. Null where the program has no such object (then only the shadow holds
 // state).
 class DeviceTwin {
@@ -130,7 +109,6 @@ class DeviceTwin {
   virtual RegisterTwin* register_array(std::string_view name) = 0;
   virtual CounterTwin* counter(std::string_view name) = 0;
   virtual ReplicationTwin* replication() = 0;
-  virtual PortTwin* ports() { return nullptr; }
 };
 
 }  // namespace l3dml::tna
