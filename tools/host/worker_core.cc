@@ -45,7 +45,7 @@ void WorkerCore::start_epoch() {
   cookies_ = ProbeCookies(config_.first_number ^ uint32_t{config_.child} << 24);
   round_probes_ = 0;
   quiet_rounds_ = unanswered_ = 0;
-  round_end_ns_ = timing_due_ns_ = 0;
+  round_end_ns_ = timing_due_ns_ = last_result_ns_ = newest_answered_ns_ = 0;
   timing_number_ = 0;
   last_answer_ = Missing::Why::unanswered;
   const uint64_t base = open_.empty() ? end_place_ : open_.front()->first_place();

@@ -156,9 +156,11 @@ class WorkerCore {
   void send_probes(int64_t now_ns, PacketSink& sink);
   void send_timing_probe(int64_t now_ns, PacketSink& sink);
   void send_syncs(int64_t now_ns, PacketSink& sink);
-  int64_t probe_time_ns() const;   // silence after which a number is asked about,
-  int64_t silence_ns() const;      // and the same with back-off
-  int64_t probe_pause_ns() const;  // between rounds of asking
+  int64_t probe_time_ns() const;  // silence after which a number is asked about,
+  int64_t silence_ns() const;     // and the same with back-off
+  bool overtaken(const Position& p) const { return p.sent_ns < newest_answered_ns_; }
+  int64_t overdue_ns(const Position& p) const;  // when it is to be asked about
+  int64_t probe_pause_ns() const;               // between rounds of asking
   uint32_t slot_of(uint32_t number) const;
   uint8_t* write_header(uint8_t* packet, wire::Type type, uint8_t flags, uint32_t number) const;
 
@@ -219,8 +221,10 @@ class WorkerCore {
       0;                     // rounds in which all that was heard is "waiting for others": doubles the pause
   unsigned unanswered_ = 0;  // rounds without any answer: doubles all times (RFC 6298 back-off)
   int64_t round_end_ns_ = 0;
-  int64_t timing_due_ns_ = 0;   // when the round trip is measured next
-  uint32_t timing_number_ = 0;  // asked about for it; see send_timing_probe
+  int64_t last_result_ns_ = 0,
+          newest_answered_ns_ = 0;  // newest sending time of a number held that was sent in turn
+  int64_t timing_due_ns_ = 0;       // when the round trip is measured next
+  uint32_t timing_number_ = 0;      // asked about for it; see send_timing_probe
   Missing::Why last_answer_ = Missing::Why::unanswered;
 
   mutable WorkerStats stats_;

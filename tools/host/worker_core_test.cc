@@ -270,6 +270,23 @@ TEST(WorkerCore, waits_for_a_straggler_without_flooding) {
   EXPECT_EQ(bed.worker(0).stats().retransmitted, 0u);
 }
 
+// Results that come late but in order are no sign of loss: each question would be a repair on the WAN.
+TEST(WorkerCore, asks_for_nothing_while_a_straggler_streams) {
+  TestBed bed({.world = 2, .window = 256, .rate_bps = 10'000'000});
+  Tensors warm(2, 64 * 512, 1), t(2, 64 * 2048, 2);
+  warm.submit(bed, 1);
+  ASSERT_TRUE(bed.run());
+  t.submit_one(bed, 0, 2);
+  bed.run_until([] { return false; }, bed.now_ns() + 100'000'000);
+  t.submit_one(bed, 1, 2);
+  const uint64_t before = bed.worker(0).stats().probes_sent;
+  const int64_t began = bed.now_ns();
+  ASSERT_TRUE(bed.run());
+  t.check();
+  EXPECT_GT(bed.now_ns() - began, 500'000'000);  // hundreds of silences
+  EXPECT_LT(bed.worker(0).stats().probes_sent - before, 10u);
+}
+
 TEST(WorkerCore, names_what_is_missing) {
   TestBed bed({.world = 2, .window = 16});
   Tensors t(2, 64 * 40, 2);
@@ -283,13 +300,24 @@ TEST(WorkerCore, names_what_is_missing) {
   EXPECT_EQ(m.why, Missing::Why::others_missing);
 }
 
+// What is asked with an UP without lanes is answered, and sent on by inner aggregators, with lanes.
+TEST(WorkerCore, paces_questions_as_what_becomes_of_them) {
+  TestBed bed({.world = 2, .window = 512, .lanes = 256, .rate_bps = 100'000'000});
+  Tensors t(2, 256 * 512, 2);
+  t.submit(bed, 1);
+  bed.run_until([] { return false; }, 20'000'000);
+  EXPECT_GT(bed.worker(0).stats().empty_ups, 100u);
+  const double bits = static_cast<double>(bed.worker(0).stats().downs) * (wire::kHeadSize + 1024) * 8;
+  EXPECT_LE(bits / 0.02, 150e6);  // a burst at the start
+}
+
 TEST(WorkerCore, keeps_to_the_rate) {
   TestBed bed({.world = 2, .window = 512, .lanes = 256, .rate_bps = 100'000'000});
   Tensors t(2, 256 * 4000, 2);
   t.submit(bed, 1);
   ASSERT_TRUE(bed.run());
   const double seconds = static_cast<double>(bed.now_ns()) / 1e9;
-  const double bits = static_cast<double>(bed.worker(0).stats().wire_bytes) * 8;
+  const double bits = static_cast<double>(bed.worker(0).stats().ups) * (wire::kHeadSize + 1024) * 8;
   EXPECT_LE(bits / seconds, 103e6);  // a burst at the start
   EXPECT_GE(bits / seconds, 95e6);
 }

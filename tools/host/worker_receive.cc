@@ -91,14 +91,17 @@ DropReason WorkerCore::on_down(const wire::L3dmlHeader& header, const uint8_t* l
     ++stats_.downs_ignored;
     return DropReason::down_repeated;
   }
-  // Also of numbers sent again or asked about: it is counted from the first sending and only the least of many
-  // matters. Where the root is far and the first aggregator near, all are asked about before the first result.
+  // Also of numbers sent again or asked about: it is counted from the first sending and only the least of
+  // many matters. Where the root is far and the first aggregator near, all are asked about before the first
+  // result.
   result_time_.sample(now_ns - p.sent_ns);
   const bool marked = ce || (header.flags & wire::kFlagEce);
   stats_.congested += marked;
   pacer_.on_result(marked, p.sent_ns, now_ns,
                    result_time_.known() ? result_time_.least_ns() : 10 * base::kMillisecond);
-  if (p.probed) probe_credit_ += 2;  // its result was lost on the way: others may be as well
+  if (p.probed && overtaken(p)) probe_credit_ += 2;  // its result was lost on the way: others may be as well
+  last_result_ns_ = now_ns;
+  if (p.in_turn) newest_answered_ns_ = std::max(newest_answered_ns_, p.sent_ns);
   round_progress_ = true;
   quiet_rounds_ = 0;
   ++stats_.downs;

@@ -34,7 +34,7 @@ int64_t WorkerCore::next_deadline_ns() const {
   int64_t deadline = next_sync_ns_;
   if (!urgent_.empty() || !ready_.empty()) deadline = std::min(deadline, pacer_.next_ns());
   if (const uint32_t oldest = flight_.oldest(); oldest != Flight::kNone) {
-    int64_t ask = positions_[oldest].touched_ns + silence_ns();
+    int64_t ask = overdue_ns(positions_[oldest]);
     if (round_probes_ && probe_credit_ == 0) ask = std::max(ask, round_end_ns_);
     deadline = std::min(deadline, ask);
   }
@@ -48,6 +48,7 @@ WorkerCore::Sent WorkerCore::send_next(int64_t now_ns, PacketSink& sink) {
   Position& p = positions_[position];
   Sent sent = Sent::no;
   if (p.state == Position::State::ready) {
+    p.in_turn = &queue == &ready_;
     sent = send_first(position, now_ns, sink);
   } else if (p.state == Position::State::flying && p.resend) {
     sent = send_again(position, now_ns, sink);
@@ -168,7 +169,9 @@ void WorkerCore::commit_up(uint32_t position, bool again, uint8_t* packet, int64
   header->weight.set(p.empty ? 0 : 1);
   header->seq.set(p.seq);
   sink.commit(wire::kL3dmlSize + lane_bytes);
-  pacer_.spend(frame);
+  // An UP without lanes becomes one with lanes at the first inner aggregator, and a result everywhere: it is
+  // these that must fit through the links, so it counts as they do.
+  pacer_.spend(wire::kHeadSize + size_t{config_.lanes} * 4);
   ++stats_.ups;
   stats_.empty_ups += p.empty;
   stats_.wire_bytes += frame;
@@ -259,6 +262,12 @@ int64_t WorkerCore::silence_ns() const {
   return std::min(time << unanswered_, std::max(time, kLongestBackoffNs));
 }
 
+// While results come in the order of sending, one that has not come yet is late because of a straggler, not
+// lost: only what later numbers have overtaken is asked about, or everything once the stream has dried up.
+int64_t WorkerCore::overdue_ns(const Position& p) const {
+  return (overtaken(p) ? p.touched_ns : std::max(p.touched_ns, last_result_ns_)) + silence_ns();
+}
+
 int64_t WorkerCore::probe_pause_ns() const {
   const int64_t time = probe_time_ns();
   const int64_t pause = std::min(time << quiet_rounds_, std::max(time, kLongestPauseNs));
@@ -267,7 +276,7 @@ int64_t WorkerCore::probe_pause_ns() const {
 
 void WorkerCore::send_probes(int64_t now_ns, PacketSink& sink) {
   const auto overdue = [&](uint32_t position) {
-    return position != Flight::kNone && positions_[position].touched_ns + silence_ns() <= now_ns;
+    return position != Flight::kNone && overdue_ns(positions_[position]) <= now_ns;
   };
   if (!overdue(flight_.oldest())) return;
   if (now_ns >= round_end_ns_) {
