@@ -235,6 +235,16 @@ void read_top(YamlMap& map, SwitchConfig& config) {
   map.count("seed", config.seed, 0, UINT64_MAX);
   map.texts("eal", config.eal);
   map.text("bfrt", config.bfrt);
+  if (map.has("bfrt_tls")) {
+    YamlMap tls(map.reader(), map.get("bfrt_tls"), map.path("bfrt_tls"));
+    const std::pair<const char*, std::string&> files[] = {{"certificate", config.bfrt_tls.certificate},
+                                                          {"key", config.bfrt_tls.key},
+                                                          {"clients", config.bfrt_tls.clients}};
+    for (const auto& [name, target] : files)
+      if (!tls.text(name, target) && tls.reader().ok())
+        tls.fail(name, "is missing: certificate, key, and clients (who signs theirs) are PEM files");
+    tls.finish();
+  }
   map.text("status", config.status);
   map.text("control", config.control);
   map.text("program", config.program);

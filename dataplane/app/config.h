@@ -53,6 +53,13 @@ struct BetweenConfig {
   LinkConfig link;
 };
 
+// PEM files of the BfRuntime server; all or none.
+struct TlsConfig {
+  std::string certificate;
+  std::string key;
+  std::string clients;  // the authority that signs clients' certificates
+};
+
 struct SwitchConfig {
   std::string log_level = "info";
   unsigned workers = 0;        // 0: as many as the largest device has pipes
@@ -63,6 +70,7 @@ struct SwitchConfig {
   uint64_t seed = 1;     // of all links that have none
   std::vector<std::string> eal;
   std::string bfrt = "127.0.0.1:50052";    // empty: no BfRuntime
+  TlsConfig bfrt_tls;                      // needed where `bfrt` is not loopback
   std::string status = "127.0.0.1:7777";   // answers "1" when ready; empty: none
   std::string control = "127.0.0.1:7778";  // statistics and changes as JSON lines, or unix:PATH; empty: none
   std::string program = "l3dml";           // what BfRuntime clients bind to
@@ -74,8 +82,8 @@ struct SwitchConfig {
 absl::StatusOr<SwitchConfig> parse_config(const std::string& text, const std::string& file);
 absl::StatusOr<SwitchConfig> load_config(const std::string& file);
 
-// The DPDK device of a kernel interface, by af_packet, and the bytes of one entry of its ring (frame and the kernel's
-// header): the driver wants packet buffers to be as large.
+// The DPDK device of a kernel interface, by af_packet, and the bytes of one entry of its ring (frame and the
+// kernel's header): the driver wants packet buffers to be as large.
 unsigned af_packet_entry(unsigned mtu);
 std::string af_packet_device(const std::string& interface, unsigned mtu);
 

@@ -36,13 +36,27 @@ sigset_t end_signals() {
   return set;
 }
 
-absl::StatusOr<std::string> program_text(const SwitchConfig& config) {
-  if (config.schema.empty()) return std::string(kProgramJson);
-  std::ifstream in(config.schema);
-  if (!in) return absl::NotFoundError(absl::StrCat("cannot read ", config.schema));
+absl::StatusOr<std::string> read_file(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return absl::NotFoundError(absl::StrCat("cannot read ", path));
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+absl::StatusOr<server::ServerOptions> server_options(const SwitchConfig& config) {
+  server::ServerOptions options{.address = config.bfrt};
+  const std::pair<const std::string&, std::string&> files[] = {
+      {config.bfrt_tls.certificate, options.certificate},
+      {config.bfrt_tls.key, options.private_key},
+      {config.bfrt_tls.clients, options.client_authority}};
+  for (const auto& [path, target] : files) {
+    if (path.empty()) continue;
+    auto text = read_file(path);
+    if (!text.ok()) return text.status();
+    target = *std::move(text);
+  }
+  return options;
 }
 
 using Ports = std::vector<std::unique_ptr<SwitchPorts>>;
@@ -50,8 +64,11 @@ using Ports = std::vector<std::unique_ptr<SwitchPorts>>;
 // `the_switch` null: schema mode. `ports` outlives the server.
 absl::Status serve_bfrt(const SwitchConfig& config, Switch* the_switch, Ports& ports,
                         server::BfrtServer& bfrt) {
-  const auto text = program_text(config);
+  const auto text = config.schema.empty() ? absl::StatusOr<std::string>(std::string(kProgramJson))
+                                          : read_file(config.schema);
   if (!text.ok()) return text.status();
+  const auto options = server_options(config);
+  if (!options.ok()) return options.status();
   for (size_t i = 0; i < config.devices.size(); ++i) {
     if (the_switch) ports.push_back(std::make_unique<SwitchPorts>(the_switch->members()[i]));
     auto driver =
@@ -64,7 +81,7 @@ absl::Status serve_bfrt(const SwitchConfig& config, Switch* the_switch, Ports& p
     if (!driver.ok()) return driver.status();
     if (auto status = bfrt.add_device(*std::move(driver)); !status.ok()) return status;
   }
-  return bfrt.start(server::ServerOptions{.address = config.bfrt});
+  return bfrt.start(*options);
 }
 
 void say_ready(const Options& options, const server::BfrtServer& bfrt, const std::string& control,

@@ -39,6 +39,7 @@ json to_json(const io::Link& link, const std::string& from, const std::string& t
           {"max_queue_bytes", c.max_queue_bytes},
           {"packets_under_way", link.packets_under_way()},
           {"rate_bps", p.rate_bps},
+          {"rate_in_force_bps", link.rate_bps()},
           {"delay_ns", p.delay_ns},
           {"loss", p.loss.mean()},
           {"up", p.up}};

@@ -53,4 +53,8 @@ void SwitchPorts::shape(uint16_t port, uint64_t rate_bps) {
   if (AttachedPort* const attached = attached_.at(port)) attached->port->shape(rate_bps, clock_.now_ns());
 }
 
+void SwitchPorts::reset_mark(uint16_t port) {
+  if (AttachedPort* const attached = attached_.at(port)) attached->port->reset_mark();
+}
+
 }  // namespace l3dml::app

@@ -23,6 +23,7 @@ class SwitchPorts final : public server::PortDriver {
   void look() override;
   server::PortFigures figures(uint16_t port) const override;
   void shape(uint16_t port, uint64_t rate_bps) override;
+  void reset_mark(uint16_t port) override;
 
  private:
   Member& member_;

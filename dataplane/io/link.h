@@ -58,6 +58,7 @@ class Link {
   void set_trace(LinkTrace trace, int64_t start_ns);
   // A shaper in front of the wire: no faster than this, whatever the parameters say; 0 takes it away.
   void set_ceiling(uint64_t rate_bps, int64_t now_ns);
+  void reset_mark() { counters_.max_queue_bytes = waiting_bytes_; }
 
   const LinkParameters& parameters() const { return parameters_; }
   uint64_t rate_bps() const {  // that is in force; 0: no limit

@@ -117,6 +117,10 @@ MacPort::Queue MacPort::queue() const {
           link->counters().queue_drops + own};
 }
 
+void MacPort::reset_mark() {
+  if (Link* const link = line_ != nullptr ? line_ : shaper_.get()) link->reset_mark();
+}
+
 PortStats MacPort::stats() const {
   PortStats stats = real_->stats();
   stats.rx_errors += rx_.oversized;

@@ -56,6 +56,7 @@ class MacPort final : public Port {
   // At most so much leaves, of bytes on the wire as links count them; the rest queues. 0: no limit of ours.
   void shape(uint64_t rate_bps, int64_t now_ns);
   Queue queue() const;
+  void reset_mark();  // max_bytes becomes what waits now
   const FrameCounters& received() const { return rx_; }
   const FrameCounters& sent() const { return tx_; }
 

@@ -43,6 +43,7 @@ class PortDriver {
   virtual void look() = 0;  // at the state of all links
   virtual PortFigures figures(uint16_t port) const = 0;
   virtual void shape(uint16_t port, uint64_t rate_bps) = 0;  // 0: no limit of its own
+  virtual void reset_mark(uint16_t port) = 0;                // the queue's high-water mark
 };
 
 }  // namespace l3dml::server

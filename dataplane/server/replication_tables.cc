@@ -4,6 +4,8 @@
 
 #include "dataplane/server/cell_table.h"
 #include "dataplane/server/entry_table.h"
+#include "dataplane/server/port_map.h"
+#include "dataplane/server/preset_table.h"
 #include "dataplane/server/text.h"
 
 namespace l3dml::server {
@@ -14,7 +16,8 @@ constexpr uint32_t kGroupNodes = 1, kGroupNodeXidValid = 2, kGroupNodeXid = 3;
 constexpr uint32_t kGroupEcmps = 4, kGroupEcmpXidValid = 5, kGroupEcmpXid = 6;
 constexpr uint32_t kNodeRid = 1, kNodeLags = 2, kNodePorts = 3;
 constexpr uint32_t kEcmpNodes = 1;
-constexpr uint32_t kLagPorts = 1;
+constexpr uint32_t kLagPorts = 1, kLagLeft = 2, kLagRight = 3;
+constexpr uint32_t kBackupPort = 1, kForwardState = 2;
 constexpr uint32_t kPrunePorts = 1;
 
 uint32_t id_of(const Key& key) { return static_cast<uint32_t>(to_uint(key.fields[0].value)); }
@@ -29,14 +32,54 @@ Key id_key(uint32_t id, size_t byte_count) {
 
 class GroupTable;
 class NodeTable;
-class LagTable;
+
+// A port that does not forward gets no copies; with fast failover on, its backup gets them.
+class PrePortTable : public PresetTable {
+ public:
+  PrePortTable(const TableInfo& info, const Device& device)
+      : PresetTable(info, device, number_keys(all_ports(device.pipes), 4)) {
+    set_initial(kBackupPort, std::monostate());  // until one is given, a port is its own
+  }
+
+  std::optional<uint32_t> replacement(uint32_t port) const;
+
+ protected:
+  absl::Status check(Place, const Data& full, const Data&) override {
+    const uint64_t port = get_uint(full.fields, kBackupPort);
+    if (!PortMap{device_.pipes}.valid(static_cast<uint32_t>(port)))
+      return error(absl::StatusCode::kInvalidArgument, concat("device port ", port, " does not exist"));
+    return absl::OkStatus();
+  }
+  void changed(WriteContext& context, Place place) override;
+  bool presents() const override { return true; }
+  void present(Place place, Fields& fields) override {
+    if (std::holds_alternative<std::monostate>(*find_field(fields, kBackupPort)))
+      set_field(fields, kBackupPort, keys()[place.index].fields[0].value);
+  }
+
+ private:
+  static std::vector<uint32_t> all_ports(unsigned pipes) {
+    std::vector<uint32_t> ports;
+    for (uint32_t port = 0; port < 512; ++port)
+      if (PortMap{pipes}.valid(port)) ports.push_back(port);
+    return ports;
+  }
+};
 
 class LagTable : public CellTable {
  public:
   using CellTable::CellTable;
   absl::Status clear(WriteContext&) override { return unsupported("clear"); }
-  std::vector<uint32_t> ports(uint32_t lag) const {
-    return lag < info_.size ? get_uints(cell(lag), kLagPorts) : std::vector<uint32_t>{};
+  // The member for this hash, none if it is another device's: members left and right of ours are remote.
+  std::optional<uint32_t> pick(uint32_t lag, uint32_t hash) const {
+    if (lag >= info_.size) return std::nullopt;
+    const std::vector<uint32_t> members = get_uints(cell(lag), kLagPorts);
+    const uint64_t left = get_uint(cell(lag), kLagLeft), right = get_uint(cell(lag), kLagRight);
+    const uint64_t all = left + members.size() + right;
+    if (all == 0) return std::nullopt;
+    const uint64_t slot = hash % all;
+    if (slot < left || slot - left >= members.size()) return std::nullopt;
+    return members[slot - left];
   }
 
  protected:
@@ -55,13 +98,11 @@ class NodeTable : public EntryTable {
     const Row* const row = find(id_key(id, 4));
     if (row == nullptr) return node;
     node.rid = static_cast<uint16_t>(get_uint(row->data.fields, kNodeRid));
-    for (uint32_t port : get_uints(row->data.fields, kNodePorts))
-      node.ports.push_back(static_cast<uint16_t>(port));
+    for (uint32_t port : get_uints(row->data.fields, kNodePorts)) add_copy(node, port);
     auto* lags = static_cast<LagTable*>(device_.table("$pre.lag"));
     for (uint32_t lag : get_uints(row->data.fields, kNodeLags)) {
       // One member per node, spread by node id: the engine has no per-packet hash.
-      const std::vector<uint32_t> members = lags->ports(lag);
-      if (!members.empty()) node.ports.push_back(static_cast<uint16_t>(members[id % members.size()]));
+      if (const auto port = lags->pick(lag, id)) add_copy(node, *port);
     }
     return node;
   }
@@ -87,6 +128,9 @@ class NodeTable : public EntryTable {
   }
   absl::Status check_remove(const Row& row) override;
   void stored(WriteContext& context, tna::Handle, const Row& row, const Data* old) override;
+
+ private:
+  void add_copy(tna::ReplicationTwin::Node& node, uint32_t port) const;  // or its backup's, or none
 };
 
 class EcmpTable : public EntryTable {
@@ -132,6 +176,14 @@ class EcmpTable : public EntryTable {
 
 class GroupTable : public EntryTable {
  public:
+  bool fails_over() const {
+    const auto* config = attribute(bfrt_proto::TableAttribute::kPreDeviceConfig);
+    return config != nullptr && config->pre_device_config().pre_fast_failover().enable();
+  }
+  void publish_all(WriteContext& context) {
+    for (const auto& [handle, row] : rows()) publish(context, static_cast<uint16_t>(id_of(row.key)));
+  }
+
   GroupTable(const TableInfo& info, const Device& device)
       : EntryTable(info, device), twin_(device.twin == nullptr ? nullptr : device.twin->replication()) {}
 
@@ -197,6 +249,7 @@ class GroupTable : public EntryTable {
   }
 
  protected:
+  void attribute_changed(WriteContext& context) override { publish_all(context); }
   absl::Status check_row(const Key& key, const Data& data, const Row*) override {
     if (absl::Status status = check_lengths(data.fields); !status.ok()) return status;
     auto* nodes = static_cast<NodeTable*>(device_.table("$pre.node"));
@@ -306,6 +359,25 @@ class PruneTable : public CellTable {
   tna::ReplicationTwin* const twin_;
 };
 
+std::optional<uint32_t> PrePortTable::replacement(uint32_t port) const {
+  const Place place{0, static_cast<size_t>(port >> 7) * PortMap::kPortsPerPipe + (port & 0x7f)};
+  const Fields& fields = row(place).fields;
+  if (get_bool(fields, kForwardState, true)) return port;
+  auto* groups = static_cast<GroupTable*>(device_.table("$pre.mgid"));
+  const uint64_t backup = get_uint(fields, kBackupPort, port);
+  if (!groups->fails_over() || backup == port) return std::nullopt;
+  return static_cast<uint32_t>(backup);
+}
+
+void PrePortTable::changed(WriteContext& context, Place) {
+  static_cast<GroupTable*>(device_.table("$pre.mgid"))->publish_all(context);
+}
+
+void NodeTable::add_copy(tna::ReplicationTwin::Node& node, uint32_t port) const {
+  const auto* ports = static_cast<PrePortTable*>(device_.table("$pre.port"));
+  if (const auto to = ports->replacement(port)) node.ports.push_back(static_cast<uint16_t>(*to));
+}
+
 void republish_node(WriteContext& context, const Device& device, uint32_t node) {
   auto* groups = static_cast<GroupTable*>(device.table("$pre.mgid"));
   if (const auto group = groups->owner(false, node)) groups->publish(context, *group);
@@ -350,6 +422,7 @@ std::unique_ptr<Table> make_replication_table(const TableInfo& info, const Devic
   if (info.type == "PreEcmp") return std::make_unique<EcmpTable>(info, device);
   if (info.type == "PreLag") return std::make_unique<LagTable>(info, device);
   if (info.type == "PrePrune") return std::make_unique<PruneTable>(info, device);
+  if (info.type == "PrePort") return std::make_unique<PrePortTable>(info, device);
   return nullptr;
 }
 

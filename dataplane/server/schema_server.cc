@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   app.add_option("--address", options.address, "where to listen; port 0 takes a free one")
       ->capture_default_str();
   app.add_option("--devices", devices, "how many devices, numbered from 0")->check(CLI::Range(1u, 64u));
+  app.add_option("--keepalive-ms", options.keepalive_ms, "silence after which a client is asked if it lives");
   app.add_option("--pipes", pipes, "pipes per device")->check(CLI::Range(1u, 4u));
   try {
     app.parse(argc, argv);

@@ -10,10 +10,6 @@
 namespace l3dml::server {
 namespace {
 
-constexpr int kKeepaliveMs =
-    10'000;  // a client that vanished without a word is noticed within this and the time-out
-constexpr int kKeepaliveTimeoutMs = 5'000;
-
 // Host part of "host:port" or "[v6]:port".
 std::string host_of(const std::string& address) {
   const size_t colon = address.rfind(':');
@@ -42,7 +38,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials(const Serve
   }
   if (!is_loopback(options.address)) {
     return absl::InvalidArgumentError(
-        concat("BfRuntime on ", options.address, " is not loopback and needs TLS with client certificates"));
+        concat("BfRuntime on ", options.address,
+               " is not loopback: give bfrt_tls {certificate, key, clients} or listen on 127.0.0.1"));
   }
   return grpc::InsecureServerCredentials();
 }
@@ -76,14 +73,17 @@ absl::Status BfrtServer::start(const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(INT32_MAX);
   builder.SetMaxSendMessageSize(INT32_MAX);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server on the port is an error
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, options.keepalive_ms);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, options.keepalive_ms / 2);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);  // clients may ping as they like
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     server_.reset();
-    return absl::UnavailableError(concat("cannot serve BfRuntime on ", options.address));
+    return absl::UnavailableError(concat(
+        "cannot serve BfRuntime on ", options.address,
+        options.certificate.empty() ? " (is the port taken?)"
+                                    : " (is the port taken? are certificate and key a pair, in PEM?)"));
   }
   stopping_ = false;
   if (options.tick_ns != 0) ticker_ = std::thread([this, tick = options.tick_ns] { tick_loop(tick); });

@@ -31,6 +31,8 @@ struct ServerOptions {
   std::string certificate;
   std::string private_key;
   std::string client_authority;  // clients must show a certificate that it signed
+  int keepalive_ms =
+      10'000;  // silence after which a client is asked whether it lives, and half of it to answer
   uint64_t tick_ns = 5'000'000;  // how often links, time-outs and digests are looked at; 0: never
 };
 

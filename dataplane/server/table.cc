@@ -1,11 +1,13 @@
 #include "dataplane/server/table.h"
 
 #include "dataplane/server/cell_table.h"
+#include "dataplane/server/device_tables.h"
 #include "dataplane/server/entry_table.h"
 #include "dataplane/server/port_tables.h"
 #include "dataplane/server/replication_tables.h"
 #include "dataplane/server/single_table.h"
 #include "dataplane/server/text.h"
+#include "dataplane/server/tm_tables.h"
 
 namespace l3dml::server {
 
@@ -99,6 +101,8 @@ absl::Status Table::get_attribute(Attribute* out) const {
 std::unique_ptr<Table> make_fixed_table(const TableInfo& info, const Device& device) {
   if (std::unique_ptr<Table> table = make_replication_table(info, device)) return table;
   if (std::unique_ptr<Table> table = make_port_table(info, device)) return table;
+  if (std::unique_ptr<Table> table = make_tm_table(info, device)) return table;
+  if (std::unique_ptr<Table> table = make_device_table(info, device)) return table;
   return make_program_table(info, device);
 }
 

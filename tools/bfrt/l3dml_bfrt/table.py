@@ -21,8 +21,9 @@ def pick(kind, items, wanted, where):
     """The item of that name, or the only one whose name ends with .wanted."""
     found = [i for i in items if i["name"] == wanted] or [i for i in items if i["name"].endswith("." + wanted)]
     if len(found) != 1:
-        known = ", ".join(i["name"] for i in items)
-        raise KeyError("%s: %s %s '%s'; there are: %s" % (where, "more than one" if found else "no", kind, wanted, known))
+        known = ", ".join(i["name"] for i in (found or items)[:20])
+        raise KeyError("%s: %s %s '%s' (%s%s)" % (where, "more than one" if found else "no", kind, wanted, known,
+                                                  ", ..." if len(found or items) > 20 else ""))
     return found[0]
 
 
