@@ -143,13 +143,14 @@ class Blocks(unittest.TestCase):
         calls = {"forwarder": r"forwarder\.lookup6\(", "admission": r"admission\.apply\(",
                  "segment_receiver": r"segment_receiver\.receive\(", "slot_state": r"slot_state\.apply\(",
                  "exponent": r"Exponent::apply\(", "next_step": r"NextStep::apply\(", "aggregator": r"aggregator\.apply\("}
-        twin = self.order_in_cpp(calls, "dataplane/pipeline/pipe.cc", "dataplane/pipeline/ingress.cc")
+        twin = self.order_in_cpp(calls, "dataplane/pipeline/pipe.cc", "dataplane/pipeline/ingress.cc",
+                                 "dataplane/pipeline/ingress.h")
         p4 = [block for block in PROGRAM.apply_order("Ingress") if block not in self.WITHIN]
         self.assertEqual(p4, twin)
 
     def test_egress_applies_in_one_order(self):
         twin = self.order_in_cpp({"replica": r"replica\.lookup\(", "segment_sender": r"sender_\.send\("},
-                                 "dataplane/pipeline/egress.cc")
+                                 "dataplane/pipeline/egress.h")
         self.assertEqual(PROGRAM.apply_order("Egress"), twin)
 
     def test_bmv2_runs_the_same_blocks(self):

@@ -1,6 +1,7 @@
 // Packets from the heap, kept on a free list: for the simulator, the memory port and tests. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -19,19 +20,35 @@ class HeapPool final : public PacketPool {
     if (free_.empty() && !grow()) return nullptr;
     Packet* packet = free_.back();
     free_.pop_back();
+    dress(packet);
+    return packet;
+  }
+  void recycle(Packet* packet) override { free_.push_back(packet); }
+  unsigned alloc_bulk(Packet** packets, unsigned count) override {
+    while (free_.size() < count && grow()) continue;
+    const auto taken = static_cast<unsigned>(std::min<size_t>(count, free_.size()));
+    for (unsigned i = 0; i < taken; ++i) {
+      packets[i] = free_[free_.size() - 1 - i];  // the last recycled first: it is in the caches
+      dress(packets[i]);
+    }
+    free_.resize(free_.size() - taken);
+    return taken;
+  }
+  void recycle_bulk(Packet* const* packets, unsigned count) override {
+    free_.insert(free_.end(), packets, packets + count);
+  }
+
+  size_t alive() const { return packets_.size() - free_.size(); }  // packets that somebody holds
+
+ private:
+  void dress(Packet* packet) const {
     uint8_t* const buffer = packet->buffer;
     *packet = Packet{};
     packet->buffer = buffer;
     packet->capacity = capacity_;
     packet->data = buffer + headroom_;
-    packet->pool = this;
-    return packet;
+    packet->pool = const_cast<HeapPool*>(this);
   }
-  void recycle(Packet* packet) override { free_.push_back(packet); }
-
-  size_t alive() const { return packets_.size() - free_.size(); }  // packets that somebody holds
-
- private:
   bool grow() {
     if (packets_.size() >= limit_) return false;
     packets_.push_back(std::make_unique<Packet>());

@@ -70,14 +70,16 @@ Admission::Key Admission::key(const wire::Head& head, uint16_t ingress_port) {
   return key;
 }
 
-void Admission::apply(Context& ctx, const Key& key) const {
-  const auto* row = admission_.table().lookup(key);
+bool Admission::holds_for_slots(const Row& row, uint32_t base, uint32_t mask) const {
+  const auto row_mask = static_cast<uint32_t>(row.mask.words[1]);
+  return row.action.admitted && row.priority == admission_.table().best_priority() &&
+         (row_mask & mask) == 0 && (base & row_mask) == static_cast<uint32_t>(row.key.words[1]);
+}
+
+const Admission::Row* Admission::apply(Context& ctx, unsigned pipe) const {
+  const Row* row = admission_.table().lookup(key(*ctx.head, ctx.packet->port));
   const Admit& admit = row ? row->action : admission_.default_action();
-  if (row) {
-    ++row->packets;
-    row->bytes += ctx.packet->frame_size();
-    row->hit = true;
-  }
+  if (row) row->count(pipe, 1, ctx.packet->frame_size());
   if (!admit.admitted) {
     ctx.reason = admit.reject;
   } else {
@@ -91,6 +93,7 @@ void Admission::apply(Context& ctx, const Key& key) const {
                            ", reject: ", std::string(base::drop_reason_name(ctx.reason)))
             : absl::StrCat("hit, child mask ", absl::Hex(admit.mask), ", ", admit.children, " children, ",
                            admit.role == Role::root ? "root" : "inner", ", neighbor ", admit.neighbor));
+  return row;
 }
 
 }  // namespace l3dml::blocks

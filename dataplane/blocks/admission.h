@@ -14,11 +14,14 @@ class Admission {
 
   using Twin = tna::MatchTableTwin<3, Admit>;
   using Key = Twin::Table::Key;
+  using Row = Twin::Table::Row;
   static Key key(const wire::Head& head, uint16_t ingress_port);
 
-  void prefetch(const Key& key) const { admission_.table().prefetch(key); }
-  // Sets ctx.admit, or ctx.reason.
-  void apply(Context& ctx, const Key& key) const;
+  // Sets ctx.admit, or ctx.reason; counts for `pipe`. Returns the entry that decided, null if none did.
+  const Row* apply(Context& ctx, unsigned pipe) const;
+  // True if no other entry can decide about a packet that `row` admits and that carries any of the slots
+  // base .. base + mask: then the answer holds for the whole flow (pipeline/flow_cache.h).
+  bool holds_for_slots(const Row& row, uint32_t base, uint32_t mask) const;
 
   tna::TableTwin* admission_table() { return &admission_; }
 

@@ -3,6 +3,7 @@
 // slot leaves with the sum in it: on the chip by one more pass (harvest), here in the same one.
 #pragma once
 
+#include <cstring>
 #include <memory>
 
 #include "dataplane/blocks/context.h"
@@ -16,7 +17,36 @@ class Aggregator {
 
   // Puts the packet's lanes into ctx.slot if slot_state said so (restart, adding). With `emit` the sum is
   // also left in the packet, and its checksum in packet->sum.
-  void apply(Context& ctx, bool emit);
+  void apply(Context& ctx, bool emit_sum) {
+    const wire::L3dmlHeader& header = ctx.head->l3dml;
+    const uint32_t count = ctx.job->lanes;
+    uint32_t* slot = lanes(ctx.slot);
+    bool left_in_packet = false;
+    if (ctx.restart) {
+      ctx.entry->weight = header.weight.load();
+      if (ctx.has_lanes()) {
+        kernels_->set(slot, ctx.parsed.lanes, count);
+        left_in_packet = true;
+      } else {
+        std::memset(slot, 0, count * sizeof(uint32_t));
+      }
+    } else if (ctx.adding) {
+      ctx.entry->weight = static_cast<uint16_t>(ctx.entry->weight + header.weight.load());
+      left_in_packet = ctx.has_lanes();
+      if (left_in_packet && emit_sum) {
+        ctx.packet->sum = kernels_->add_and_emit(slot, ctx.parsed.lanes, count);
+        ctx.packet->has_sum = true;
+      } else if (left_in_packet) {
+        kernels_->add(slot, ctx.parsed.lanes, count);
+      }
+    }
+    if (emit_sum && !left_in_packet) {
+      ctx.packet->sum = kernels_->emit(ctx.parsed.lanes, slot, count);
+      ctx.packet->has_sum = true;
+    }
+    if (ctx.trace) [[unlikely]]
+      trace(ctx, slot);
+  }
   // Writes the slot's lanes, big-endian, to `out` (4 bytes a lane); returns their checksum.
   uint16_t emit(uint32_t slot, uint32_t count, uint8_t* out) const {
     return kernels_->emit(out, lanes(slot), count);
@@ -25,9 +55,13 @@ class Aggregator {
   uint32_t* lanes(uint32_t slot) { return memory_.get() + size_t{slot} * stride_; }
   const uint32_t* lanes(uint32_t slot) const { return memory_.get() + size_t{slot} * stride_; }
   uint32_t lanes_per_slot() const { return stride_; }
-  void prefetch(uint32_t slot, uint32_t count) const;
+  void prefetch(uint32_t slot, uint32_t count) const {
+    const char* line = reinterpret_cast<const char*>(lanes(slot));
+    for (uint32_t i = 0; i < count * sizeof(uint32_t); i += 64) __builtin_prefetch(line + i, 1);
+  }
 
  private:
+  static void trace(const Context& ctx, const uint32_t* slot);
   struct Free {
     void operator()(uint32_t* memory) const;
   };

@@ -29,14 +29,12 @@ absl::Status read_route(const tna::Entry& entry, Route* route) {
   return absl::OkStatus();
 }
 
+// The frame's bytes are not counted: no route needs them.
 template <typename Twin>
-const Route* find(const Twin& twin, const typename Twin::Table::Key& key) {
-  if (twin.table().size() == 0) return nullptr;
+const typename Twin::Table::Row* find(const Twin& twin, const typename Twin::Table::Key& key, unsigned pipe) {
   const auto* row = twin.table().lookup(key);
-  if (!row) return nullptr;
-  row->hit = true;
-  ++row->packets;
-  return &row->action;
+  if (row) row->count(pipe, 1, 0);
+  return row;
 }
 
 }  // namespace
@@ -49,7 +47,7 @@ Forwarder::Forwarder()
       host4_(kAddress4, read_route),
       prefix4_(kAddress4, read_route) {}
 
-Route Forwarder::lookup6(const wire::Ipv6Address& dst) const {
+const Route& Forwarder::lookup6(const wire::Ipv6Address& dst, unsigned pipe, const Row6** row) const {
   Twin6::Table::Key key;
   base::be64_t half;
   std::memcpy(&half, dst.data(), 8);
@@ -57,15 +55,15 @@ Route Forwarder::lookup6(const wire::Ipv6Address& dst) const {
   std::memcpy(&half, dst.data() + 8, 8);
   key.words[1] = half.load();
   for (const Twin6* twin : {&local6_, &host6_, &prefix6_})
-    if (const Route* route = find(*twin, key)) return *route;
+    if ((*row = find(*twin, key, pipe))) return (*row)->action;
   return prefix6_.default_action();
 }
 
-Route Forwarder::lookup4(uint32_t dst) const {
+const Route& Forwarder::lookup4(uint32_t dst, unsigned pipe) const {
   Twin4::Table::Key key;
   key.words[0] = dst;
   for (const Twin4* twin : {&local4_, &host4_, &prefix4_})
-    if (const Route* route = find(*twin, key)) return *route;
+    if (const auto* row = find(*twin, key, pipe)) return row->action;
   return prefix4_.default_action();
 }
 

@@ -18,8 +18,13 @@ class Forwarder {
  public:
   Forwarder();
 
-  Route lookup6(const wire::Ipv6Address& dst) const;
-  Route lookup4(uint32_t dst) const;
+  using Twin6 = tna::MatchTableTwin<2, Route>;
+  using Twin4 = tna::MatchTableTwin<1, Route>;
+  using Row6 = Twin6::Table::Row;
+
+  // Counted for `pipe`. The entry that decided goes to *row: null if it was the default.
+  const Route& lookup6(const wire::Ipv6Address& dst, unsigned pipe, const Row6** row) const;
+  const Route& lookup4(uint32_t dst, unsigned pipe) const;
 
   // By the last part of the BfRuntime name (local6, host6, prefix6, local4, host4, prefix4); null if unknown.
   tna::TableTwin* table(std::string_view name);
@@ -28,8 +33,6 @@ class Forwarder {
   const uint32_t* own_address4() const { return own4_.empty() ? nullptr : &own4_.front().second; }
 
  private:
-  using Twin6 = tna::MatchTableTwin<2, Route>;
-  using Twin4 = tna::MatchTableTwin<1, Route>;
   void collect_own();
 
   Twin6 local6_, host6_, prefix6_;

@@ -55,16 +55,18 @@ Replica read(const tna::Entry& entry) {
 }  // namespace
 
 ReplicaTable::ReplicaTable(uint32_t neighbors, uint32_t ring_entries)
-    : ring_entries_(ring_entries), index_(size_t{neighbors} * base::kMaxShards), rows_(1) {}
+    : neighbors_(neighbors),
+      ring_entries_(ring_entries),
+      index_(size_t{neighbors} * base::kMaxShards),
+      rows_(1) {}
 
 absl::Status ReplicaTable::check(const tna::Entry& entry) const {
   if (entry.action.empty() || entry.action == "NoAction") return absl::OkStatus();
   if (entry.action != "Egress.replica.to_neighbor" || entry.params.size() != Param::count)
     return absl::InvalidArgumentError(absl::StrCat("replica has no action ", entry.action));
-  if (entry.key.size() == 2 && to_uint(entry.key[0].value) * base::kMaxShards >= index_.size())
+  if (entry.key.size() == 2 && to_uint(entry.key[0].value) >= neighbors_)
     return absl::InvalidArgumentError(absl::StrCat("neighbor ", to_uint(entry.key[0].value),
-                                                   " is beyond the ", index_.size() / base::kMaxShards,
-                                                   " of this device"));
+                                                   " is beyond the ", neighbors_, " of this device"));
   const uint64_t ring = to_uint(entry.params[ring_mask]) + 1;
   if ((ring & (ring - 1)) != 0) return absl::InvalidArgumentError("ring_mask is a power of two minus one");
   if (to_uint(entry.params[ring_base]) + ring > ring_entries_)
@@ -75,7 +77,7 @@ absl::Status ReplicaTable::check(const tna::Entry& entry) const {
 
 void ReplicaTable::insert(tna::Handle handle, const tna::Entry& entry) {
   const auto at =
-      static_cast<uint32_t>(to_uint(entry.key[0].value) * base::kMaxShards + to_uint(entry.key[1].value));
+      static_cast<uint32_t>(to_uint(entry.key[1].value) * neighbors_ + to_uint(entry.key[0].value));
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(rows_.size()));
     rows_.emplace_back();

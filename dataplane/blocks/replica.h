@@ -12,7 +12,7 @@
 
 namespace l3dml::blocks {
 
-struct Replica {
+struct alignas(64) Replica {
   wire::Head head{};        // everything that does not vary from packet to packet
   uint32_t slot_base = 0;   // the receiver's ring
   uint32_t slot_mask = 0;   // its entries - 1
@@ -28,8 +28,8 @@ class ReplicaTable final : public tna::TableTwin {
   ReplicaTable(uint32_t neighbors, uint32_t ring_entries);
 
   const Replica* lookup(uint16_t neighbor, uint8_t shard) const {
-    const uint32_t at = uint32_t{neighbor} * base::kMaxShards + shard;
-    const uint32_t row = at < index_.size() ? index_[at] : 0;
+    if (neighbor >= neighbors_) return nullptr;
+    const uint32_t row = index_[size_t{shard} * neighbors_ + neighbor];
     return row ? &rows_[row] : nullptr;
   }
 
@@ -40,8 +40,8 @@ class ReplicaTable final : public tna::TableTwin {
   void set_default(const tna::Entry&) override {}
 
  private:
-  uint32_t ring_entries_;
-  std::vector<uint32_t> index_;  // neighbor * 64 + shard -> row, 0: none
+  uint32_t neighbors_, ring_entries_;
+  std::vector<uint32_t> index_;  // shard * neighbors + neighbor -> row, 0: none; one shard's lie together
   std::vector<Replica> rows_;    // row 0 unused
   std::vector<uint32_t> free_;
   absl::flat_hash_map<tna::Handle, uint32_t> places_;  // handle -> place in index_

@@ -6,30 +6,6 @@
 
 namespace l3dml::blocks {
 
-uint32_t SegmentSender::send(uint32_t index, const Replica& replica, uint32_t number, bool repair,
-                             const Last& last, int64_t now_ns) {
-  Segment& segment = segments_[index];
-  const uint32_t seq = segment.tx_seq++;
-  ring_[replica.ring_base + (seq & replica.ring_mask)] = number;
-  ++segment.sent;
-  if (repair) {
-    ++segment.repairs;
-    --segment.repairs_allowed;
-  } else {
-    segment.repairs_allowed =
-        std::min(segment.repairs_allowed + 1, std::max(kFirstRepairs, replica.ring_mask + 1));
-  }
-  segment.last = last;
-  segment.syncs_left = kSyncs;
-  segment.due_ns = now_ns + sync_idle_ns_;
-  if (!segment.listed) {
-    segment.listed = true;
-    waiting_.push_back(index);
-    next_due_ns_ = std::min(next_due_ns_, segment.due_ns);
-  }
-  return seq;
-}
-
 bool SegmentSender::clip(uint32_t index, const Replica& replica, uint32_t* first, uint32_t* end) const {
   const Segment& segment = segments_[index];
   if (!base::serial_newer(*end, *first) || base::serial_newer(*end, segment.tx_seq)) return false;

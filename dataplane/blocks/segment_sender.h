@@ -5,6 +5,7 @@
 // generator.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "dataplane/base/clock.h"
@@ -30,8 +31,29 @@ class SegmentSender {
 
   // The sequence number of a packet that carries `number`. A repair spends one of the repairs that earlier
   // first transmissions allowed; may_repair() says whether one is left.
-  uint32_t send(uint32_t segment, const Replica& replica, uint32_t number, bool repair, const Last& last,
-                int64_t now_ns);
+  uint32_t send(uint32_t index, const Replica& replica, uint32_t number, bool repair, const Last& last,
+                int64_t now_ns) {
+    Segment& segment = segments_[index];
+    const uint32_t seq = segment.tx_seq++;
+    ring_[replica.ring_base + (seq & replica.ring_mask)] = number;
+    ++segment.sent;
+    if (repair) {
+      ++segment.repairs;
+      --segment.repairs_allowed;
+    } else {
+      segment.repairs_allowed =
+          std::min(segment.repairs_allowed + 1, std::max(kFirstRepairs, replica.ring_mask + 1));
+    }
+    segment.last = last;
+    segment.syncs_left = kSyncs;
+    segment.due_ns = now_ns + sync_idle_ns_;
+    if (!segment.listed) {
+      segment.listed = true;
+      waiting_.push_back(index);
+      next_due_ns_ = std::min(next_due_ns_, segment.due_ns);
+    }
+    return seq;
+  }
   bool may_repair(uint32_t segment) const { return segments_[segment].repairs_allowed > 0; }
 
   // Clips a NACKed range [*first, *end) to what the ring still knows; false if nothing is left of it.
@@ -56,7 +78,7 @@ class SegmentSender {
   static constexpr unsigned kSyncs = 3;  // sent after a burst, each after four times the gap before it
   static constexpr uint32_t kFirstRepairs = 64;  // allowed before anything was sent
 
-  struct Segment {
+  struct alignas(64) Segment {
     uint32_t tx_seq = 0;
     uint32_t repairs_allowed = kFirstRepairs;
     uint64_t sent = 0;  // packets since the epoch began

@@ -4,6 +4,7 @@
 // proves the reuse.
 #pragma once
 
+#include "dataplane/base/serial.h"
 #include "dataplane/blocks/context.h"
 #include "dataplane/tna/register.h"
 
@@ -14,7 +15,27 @@ class SlotState {
   SlotState(uint32_t slots, const tna::Pass* pass) : entries_(slots, pass) {}
 
   // The one access of the pass: sets ctx.entry, relation, restart, adding, seen, done, complete.
-  void apply(Context& ctx);
+  void apply(Context& ctx) {
+    SlotEntry& entry = entries_.access(ctx.slot);
+    ctx.entry = &entry;
+    const int32_t distance = base::serial_distance(entry.stamp, ctx.number);
+    ctx.relation = distance > 0 ? Relation::newer : distance == 0 ? Relation::equal : Relation::older;
+    ctx.done = distance == 0 && (entry.bitmap & kDoneBit);
+    ctx.seen = distance == 0 && (entry.bitmap & ctx.admit->mask);
+    switch (ctx.type()) {
+      case wire::Type::up:
+        apply_up(ctx, entry);
+        break;
+      case wire::Type::down:
+        apply_down(ctx, entry);
+        break;
+      default:
+        break;  // PROBE looks and leaves everything as it is
+    }
+    ctx.complete = entry.stamp == ctx.number && entry.count == 0;
+    if (ctx.trace) [[unlikely]]
+      trace(ctx, entry);
+  }
 
   void prefetch(uint32_t slot) const { entries_.prefetch(slot); }
   SlotEntry& cell(uint32_t slot) { return entries_.cell(slot); }
@@ -22,8 +43,31 @@ class SlotState {
   uint32_t size() const { return entries_.size(); }
 
  private:
-  void apply_up(Context& ctx, SlotEntry& entry);
-  void apply_down(Context& ctx, SlotEntry& entry);
+  static void apply_up(Context& ctx, SlotEntry& entry) {
+    if (ctx.relation == Relation::newer) {
+      ctx.reason = base::DropReason::stale;
+    } else if (ctx.relation == Relation::older) {
+      entry.stamp = ctx.number;
+      entry.bitmap = ctx.admit->mask;
+      entry.count = static_cast<uint16_t>(ctx.admit->children - 1);
+      ctx.restart = true;
+    } else if (!ctx.done && !ctx.seen) {
+      entry.bitmap |= ctx.admit->mask;
+      --entry.count;
+      ctx.adding = true;
+    }
+  }
+  static void apply_down(Context& ctx, SlotEntry& entry) {
+    if (ctx.relation == Relation::newer || ctx.done) {
+      ctx.reason = base::DropReason::down_repeated;
+      return;
+    }
+    entry.stamp = ctx.number;
+    entry.bitmap |= kDoneBit;
+    entry.count = 0;
+    ctx.restart = true;  // lanes, exponents and weight are those of the packet
+  }
+  static void trace(const Context& ctx, const SlotEntry& entry);
 
   tna::Register<SlotEntry> entries_;
 };

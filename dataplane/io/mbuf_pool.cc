@@ -1,11 +1,13 @@
 #include "dataplane/io/mbuf_pool.h"
 
+#include <algorithm>
 #include <new>
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/base/limits.h"
 
 namespace l3dml::io {
 namespace {
@@ -62,6 +64,27 @@ base::Packet* MbufPool::alloc() {
 }
 
 void MbufPool::recycle(base::Packet* packet) { rte_pktmbuf_free_seg(mbuf_of(packet)); }
+
+unsigned MbufPool::alloc_bulk(base::Packet** packets, unsigned count) {
+  rte_mbuf* mbufs[base::kBurst];
+  unsigned done = 0;
+  while (done < count) {
+    const unsigned step = std::min<unsigned>(count - done, base::kBurst);
+    if (rte_pktmbuf_alloc_bulk(mempool_, mbufs, step) != 0) break;  // all or none
+    for (unsigned i = 0; i < step; ++i) packets[done++] = dress(mbufs[i], this);
+  }
+  while (done < count && (packets[done] = alloc()) != nullptr) ++done;
+  return done;
+}
+
+void MbufPool::recycle_bulk(base::Packet* const* packets, unsigned count) {
+  rte_mbuf* mbufs[base::kBurst];
+  for (unsigned done = 0; done < count;) {
+    const unsigned step = std::min<unsigned>(count - done, base::kBurst);
+    for (unsigned i = 0; i < step; ++i) mbufs[i] = mbuf_of(packets[done++]);
+    rte_pktmbuf_free_bulk(mbufs, step);
+  }
+}
 
 base::Packet* MbufPool::adopt(rte_mbuf* mbuf) {
   if (mbuf->nb_segs > 1 && rte_pktmbuf_linearize(mbuf) != 0) {

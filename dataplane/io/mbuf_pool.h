@@ -33,6 +33,8 @@ class MbufPool final : public base::PacketPool {
 
   base::Packet* alloc() override;
   void recycle(base::Packet* packet) override;
+  unsigned alloc_bulk(base::Packet** packets, unsigned count) override;
+  void recycle_bulk(base::Packet* const* packets, unsigned count) override;
 
   // A received mbuf becomes a packet. A chain that does not fit into its first buffer is freed: null.
   base::Packet* adopt(rte_mbuf* mbuf);

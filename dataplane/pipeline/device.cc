@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "dataplane/pipeline/pipe.h"
+#include "dataplane/pipeline/watched_table.h"
 
 namespace l3dml::pipeline {
 namespace {
@@ -59,7 +61,9 @@ class DeviceImpl final : public Device {
  public:
   DeviceImpl(const DeviceConfig& config, std::span<base::PacketPool* const> pools, tna::Executor* executor)
       : program_(config), executor_(*executor) {
-    for (base::PacketPool* pool : pools) pipes_.push_back(std::make_unique<PipeImpl>(program_, pool));
+    for (base::PacketPool* pool : pools)
+      pipes_.push_back(std::make_unique<PipeImpl>(program_, static_cast<unsigned>(pipes_.size()), pool));
+    watch_tables();
     name_registers();
     name_counters();
   }
@@ -96,24 +100,34 @@ class DeviceImpl final : public Device {
   }
   template <typename Get>
   void add_slot_register(const char* name, Get get);
+  void watch_tables();
   void name_registers();
   void name_counters();
 
   Program program_;
   tna::Executor& executor_;
   std::vector<std::unique_ptr<PipeImpl>> pipes_;
+  std::map<std::string, std::unique_ptr<WatchedTable>, std::less<>> tables_;
   std::map<std::string, std::unique_ptr<RegisterView>, std::less<>> registers_;
   std::map<std::string, std::unique_ptr<CounterView>, std::less<>> counters_;
 };
 
+void DeviceImpl::watch_tables() {
+  const auto flush = [this] {
+    for (auto& pipe : pipes_) pipe->forget_flows();
+  };
+  const auto watch = [&](std::string name, tna::TableTwin* twin) {
+    tables_.emplace(std::move(name), std::make_unique<WatchedTable>(twin, flush));
+  };
+  watch("pipe.Ingress.admission.admission", program_.admission.admission_table());
+  watch("pipe.Ingress.job.job", &program_.job);
+  for (const char* name : {"local6", "host6", "prefix6", "local4", "host4", "prefix4"})
+    watch(absl::StrCat("pipe.Ingress.forwarder.", name), program_.forwarder.table(name));
+}
+
 tna::TableTwin* DeviceImpl::table(std::string_view name) {
-  constexpr std::string_view kForwarder = "pipe.Ingress.forwarder.";
-  if (name == "pipe.Ingress.admission.admission") return program_.admission.admission_table();
-  if (name == "pipe.Ingress.job.job") return &program_.job;
-  if (name == "pipe.Egress.replica.replica") return &program_.replica;
-  if (name.substr(0, kForwarder.size()) == kForwarder)
-    return program_.forwarder.table(name.substr(kForwarder.size()));
-  return nullptr;
+  if (name == "pipe.Egress.replica.replica") return &program_.replica;  // looked up for each packet
+  return find(tables_, name);
 }
 
 // A field of the slot entries, found by `get`, which returns a reference to it.

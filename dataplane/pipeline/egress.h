@@ -1,6 +1,8 @@
 // The second half of the pipe: rewrites a packet for its receiver, numbers it, writes lengths. p4/egress.p4.
 #pragma once
 
+#include <cstring>
+
 #include "dataplane/blocks/segment_sender.h"
 #include "dataplane/pipeline/program.h"
 
@@ -29,9 +31,47 @@ class Egress {
   // Sends `packet`, whose lanes (if any) already lie at data + 86 or in its tail, to a neighbour by a port.
   // Takes it.
   void send(base::Packet* packet, uint32_t lane_bytes, uint16_t neighbor, uint8_t shard, uint32_t segment,
-            uint16_t port, const Outgoing& fields, int64_t now_ns);
+            uint16_t port, const Outgoing& fields, int64_t now_ns) {
+    const blocks::Replica* replica = program_.replica.lookup(neighbor, shard);
+    const bool port_up = port < program_.ports.size() && program_.ports[port].up;
+    if (!replica || !port_up) [[unlikely]]
+      return refuse(packet, replica ? base::DropReason::port_down : base::DropReason::unknown_replica);
+    uint32_t seq = fields.seq;
+    if (fields.type == wire::Type::up || fields.type == wire::Type::down)
+      seq = sender_.send(segment, *replica, fields.number, fields.repair,
+                         {neighbor, port, fields.job, fields.epoch, shard, fields.type == wire::Type::down},
+                         now_ns);
+    write_head(packet->data, *replica, lane_bytes, fields, seq);
+    packet->size = static_cast<uint32_t>(wire::kHeadSize + (packet->tail ? 0 : lane_bytes));
+    packet->wants_checksum = program_.ports[port].checksum;
+    (*out_)->send(packet, port);
+  }
 
  private:
+  // The L3DML header goes out as three words: twelve small stores would cost more than all the rest.
+  static void write_head(uint8_t* data, const blocks::Replica& replica, uint32_t lane_bytes,
+                         const Outgoing& fields, uint32_t seq) {
+    constexpr size_t kBefore = wire::kHeadSize - wire::kL3dmlSize;
+    std::memcpy(data, &replica.head, kBefore);
+    auto& head = *reinterpret_cast<wire::Head*>(data);
+    const base::be16_t udp_length(static_cast<uint16_t>(wire::kUdpSize + wire::kL3dmlSize + lane_bytes));
+    head.udp.length = udp_length;
+    head.ipv6.payload_length = udp_length;
+    const uint64_t version_type = wire::kVersion << 4 | static_cast<uint8_t>(fields.type);
+    const base::be64_t words[] = {
+        base::be64_t(version_type << 56 | uint64_t{fields.flags} << 48 | uint64_t{fields.job} << 32 |
+                     uint64_t{fields.epoch} << 24 | uint64_t{replica.head.l3dml.child} << 16 | fields.tag),
+        base::be64_t(uint64_t{replica.slot(fields.number)} << 32 | fields.number),
+        base::be64_t(uint64_t{fields.exp} << 56 | uint64_t{fields.next_exp} << 48 |
+                     uint64_t{fields.weight} << 32 | seq)};
+    static_assert(sizeof words == wire::kL3dmlSize);
+    std::memcpy(data + kBefore, words, sizeof words);
+  }
+  [[gnu::cold]] void refuse(base::Packet* packet, base::DropReason reason) {
+    ++drops_[static_cast<size_t>(reason)];
+    base::release(packet);
+  }
+
   const Program& program_;
   blocks::SegmentSender& sender_;
   Outbox** out_;     // of the burst in hand

@@ -1,7 +1,5 @@
 #include "dataplane/pipeline/ingress.h"
 
-#include "dataplane/blocks/exponent.h"
-#include "dataplane/blocks/next_step.h"
 #include "dataplane/wire/address.h"
 
 namespace l3dml::pipeline {
@@ -17,26 +15,26 @@ IngressState::IngressState(const DeviceConfig& config, const tna::Pass* pass)
       slot_state(config.slots * config.shards_per_pipe, pass),
       aggregator(config.slots * config.shards_per_pipe, config.lanes) {}
 
-void Ingress::look_up(Context& ctx, blocks::Admission::Key* key) const {
+const blocks::Admission::Row* Ingress::admit(Context& ctx) const {
   const wire::L3dmlHeader& header = ctx.head->l3dml;
   ctx.reason = wire::validate(header);
-  if (ctx.reason != DropReason::none) return;
+  if (ctx.reason != DropReason::none) return nullptr;
   // Job and child in address and header agree; results and the parent's messages come to child ffff.
   const wire::Ipv6Address& dst = ctx.head->ipv6.dst_addr;
   const uint16_t child = wire::address_word(dst, 6);
   if (wire::address_word(dst, 5) != header.job.load() ||
       (child != wire::kChildParent && child != header.child)) {
     ctx.reason = DropReason::address_mismatch;
-    return;
+    return nullptr;
   }
-  *key = blocks::Admission::key(*ctx.head, ctx.packet->port);
-  program_.admission.prefetch(*key);
+  const blocks::Admission::Row* row = program_.admission.apply(ctx, pipe_);
+  if (ctx.reason == DropReason::none) program_.job.apply(ctx);
+  if (ctx.reason == DropReason::none) locate(ctx);
+  return row;
 }
 
-void Ingress::admit(Context& ctx, const blocks::Admission::Key& key) const {
-  program_.admission.apply(ctx, key);
-  if (ctx.reason == DropReason::none) program_.job.apply(ctx);
-  if (ctx.reason != DropReason::none) return;
+// Which slot and which segment; lanes, number, shard and slot must agree with the job.
+void Ingress::locate(Context& ctx) const {
   check_lanes(ctx);
   if (ctx.reason != DropReason::none) return;
   const wire::L3dmlHeader& header = ctx.head->l3dml;
@@ -65,7 +63,6 @@ void Ingress::admit(Context& ctx, const blocks::Admission::Key& key) const {
     return;
   }
   state_.slot_state.prefetch(ctx.slot);
-  if (ctx.type() != Type::probe) state_.aggregator.prefetch(ctx.slot, job.lanes);
 }
 
 // A job's lanes are all or none; only a worker's UP may come without, and control messages never carry any.
@@ -80,26 +77,6 @@ void Ingress::check_lanes(Context& ctx) const {
     good = ctx.parsed.lane_count == 0;
   }
   if (!good || lanes > state_.aggregator.lanes_per_slot()) ctx.reason = DropReason::bad_lane_count;
-}
-
-Hole Ingress::aggregate(Context& ctx) {
-  const wire::L3dmlHeader& header = ctx.head->l3dml;
-  Hole hole;
-  if (ctx.type() != Type::probe) {  // PROBE is not numbered
-    const uint32_t seq = header.seq.load();
-    hole = state_.segment_receiver.receive(ctx.segment, seq, seq + 1);
-  }
-  state_.slot_state.apply(ctx);
-  if (ctx.reason == DropReason::none) blocks::Exponent::apply(ctx);
-  blocks::NextStep::apply(ctx);
-  const bool emits = ctx.step == blocks::Step::answer_down || ctx.step == blocks::Step::send_up ||
-                     ctx.step == blocks::Step::multicast_down;
-  if (ctx.restart || ctx.adding) {
-    state_.aggregator.apply(ctx, emits && ctx.type() == Type::up);
-  } else if (emits) {
-    state_.aggregator.apply(ctx, true);
-  }
-  return hole;
 }
 
 Hole Ingress::synchronise(Context& ctx) {

@@ -143,7 +143,7 @@ DropReason LocalStack::arp(base::Packet* packet, int64_t now_ns, Outbox& out) {
     neighbors4_[sender] = mac_at(arp + 8);
   DropReason reason = DropReason::consumed;
   if (ethernet_ipv4 && load16(arp + 6) == 1 &&
-      program_.forwarder.lookup4(target).kind == blocks::Route::Kind::local) {
+      program_.forwarder.lookup4(target, pipe_).kind == blocks::Route::Kind::local) {
     if (allow(now_ns)) {
       const MacAddress asker = mac_at(arp + 8);
       write_ethernet(packet->data, asker, program_.config.mac, wire::kEtherTypeArp);
@@ -175,7 +175,8 @@ DropReason LocalStack::neighbor_discovery(base::Packet* packet, int64_t now_ns, 
   if (has_option && owner != Ipv6Address{} && neighbors6_.size() < kMaxNeighbors)
     neighbors6_[owner] = mac_at(icmp + 26);
   DropReason reason = DropReason::consumed;
-  const bool ours = program_.forwarder.lookup6(target).kind == blocks::Route::Kind::local ||
+  const blocks::Forwarder::Row6* row = nullptr;
+  const bool ours = program_.forwarder.lookup6(target, pipe_, &row).kind == blocks::Route::Kind::local ||
                     target == link_local(program_.config.mac);
   if (icmp[0] == kSolicitation && ours) {
     if (allow(now_ns)) {

@@ -10,7 +10,8 @@ namespace l3dml::pipeline {
 
 class LocalStack {
  public:
-  LocalStack(const Program& program, base::PacketPool* pool) : program_(program), pool_(pool) {}
+  LocalStack(const Program& program, unsigned pipe, base::PacketPool* pool)
+      : program_(program), pipe_(pipe), pool_(pool) {}
 
   // The link-layer address of an on-link next hop, or null after having asked for it by `port`.
   const wire::MacAddress* resolve6(const wire::Ipv6Address& address, uint16_t port, int64_t now_ns,
@@ -35,6 +36,7 @@ class LocalStack {
   base::DropReason reply(base::Packet* packet, uint16_t port, Outbox& out);
 
   const Program& program_;
+  unsigned pipe_;  // index of the pipe it belongs to
   base::PacketPool* pool_;
   absl::flat_hash_map<wire::Ipv6Address, wire::MacAddress> neighbors6_;
   absl::flat_hash_map<uint32_t, wire::MacAddress> neighbors4_;

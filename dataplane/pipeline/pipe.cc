@@ -1,5 +1,6 @@
 #include "dataplane/pipeline/pipe.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "dataplane/wire/address.h"
@@ -23,15 +24,17 @@ bool for_us(const wire::EthernetHeader& ethernet, const wire::MacAddress& mac) {
 
 }  // namespace
 
-PipeImpl::PipeImpl(const Program& program, base::PacketPool* pool)
+PipeImpl::PipeImpl(const Program& program, unsigned index, base::PacketPool* pool)
     : program_(program),
+      index_(index),
       pool_(pool),
       state_(program.config, &pass_),
-      ingress_(program, &state_),
+      ingress_(program, index, &state_),
       sender_(program.config.neighbors * program.config.shards_per_pipe, program.config.ring_entries,
               program.config.sync_idle_ns),
+      flows_(program.config.neighbors * program.config.shards_per_pipe, index),
       egress_(program, &sender_, &out_, drops_.data()),
-      local_stack_(program, pool) {}
+      local_stack_(program, index, pool) {}
 
 void PipeImpl::set_trace(base::TraceSink* sink, std::function<bool(const Packet&)> filter) {
   trace_ = sink;
@@ -39,35 +42,100 @@ void PipeImpl::set_trace(base::TraceSink* sink, std::function<bool(const Packet&
 }
 
 // A burst goes through each step together, so that the memory of one packet arrives while others are worked
-// on.
+// on. Lanes are too large for that: they are fetched kAhead packets before they are needed.
 void PipeImpl::process(std::span<Packet* const> burst, int64_t now_ns, Outbox& out) {
   out_ = &out;
-  Context contexts[base::kBurst];
-  blocks::Admission::Key keys[base::kBurst];
+  for (const Packet* packet : burst) __builtin_prefetch(packet, 1);
+  for (const Packet* packet : burst) {
+    __builtin_prefetch(packet->data, 1);
+    __builtin_prefetch(packet->data + 64, 1);
+  }
   size_t gradients = 0;
   for (Packet* packet : burst) {
-    Context& ctx = contexts[gradients];
+    Context& ctx = contexts_[gradients];
     ctx = {};
     ctx.packet = packet;
+    ctx.head = reinterpret_cast<wire::Head*>(packet->data);
     ctx.now_ns = now_ns;
     ctx.id = ++packets_;
+    packet->has_sum = packet->wants_checksum = false;
     if (trace_ && (!trace_filter_ || trace_filter_(*packet))) [[unlikely]]
       ctx.trace = trace_;
-    if (classify(ctx, &keys[gradients])) ++gradients;
+    if (recognise(ctx) || classify(ctx)) ++gradients;
   }
-  for (size_t i = 0; i < gradients; ++i)
-    if (contexts[i].reason == DropReason::none) ingress_.admit(contexts[i], keys[i]);
+  constexpr size_t kAhead = 3;
+  for (size_t i = 0; i < std::min(kAhead, gradients); ++i) fetch(contexts_[i]);
   for (size_t i = 0; i < gradients; ++i) {
+    if (i + kAhead < gradients) fetch(contexts_[i + kAhead]);
     pass_.open();
-    handle(contexts[i]);
+    handle(contexts_[i]);
   }
+  release_discarded();
+  for (; new_flow_count_ != 0; --new_flow_count_) flows_.insert(new_flows_[new_flow_count_ - 1]);
 }
 
-bool PipeImpl::classify(Context& ctx, blocks::Admission::Key* key) {
+void PipeImpl::fetch(const Context& ctx) const {
+  if (ctx.reason != DropReason::none || !ctx.has_lanes()) return;
+  const uint32_t lanes = ctx.job->lanes;
+  state_.aggregator.prefetch(ctx.slot, lanes);
+  for (uint32_t i = 64; i < lanes * 4; i += 64) __builtin_prefetch(ctx.parsed.lanes + i);
+}
+
+bool PipeImpl::recognise(Context& ctx) {
+  const Packet& packet = *ctx.packet;
+  if (packet.size < wire::kHeadSize || packet.tail || ctx.trace) return false;
+  Flow* const flow = flows_.find(FlowKey::of(packet.data, packet.port));
+  if (!flow) return false;
+  const wire::Head& head = *ctx.head;
+  const blocks::Job& job = flow->job;
+  const uint32_t number = head.l3dml.number.load();
+  const uint32_t slot = job.slot_base + ((number >> job.shard_shift) & job.ring_mask);
+  if (packet.size != flow->frame_size() || !(head.udp.length == head.ipv6.payload_length) ||
+      head.l3dml.slot.load() != slot || (number & ((1u << job.shard_shift) - 1)) != flow->shard)
+    return false;
+  ++flow->packets;
+  ctx.parsed.kind = wire::Kind::l3dml;
+  ctx.parsed.ce = (head.ipv6.version_class_flow.load() >> 20 & 3) == 3;
+  ctx.parsed.lanes = packet.data + wire::kHeadSize;
+  ctx.parsed.lane_count = job.lanes;
+  ctx.parsed.shard = flow->shard;
+  ctx.admit = &flow->admit;
+  ctx.job = &flow->job;
+  ctx.number = number;
+  ctx.local_shard = flow->local_shard;
+  ctx.slot = slot * state_.shards_per_pipe + flow->local_shard;
+  ctx.segment = flow->admit.neighbor * state_.shards_per_pipe + flow->local_shard;
+  state_.segment_receiver.prefetch(ctx.segment);
+  state_.slot_state.prefetch(ctx.slot);
+  return true;
+}
+
+// What recognise() may answer the next time: a gradient with all its lanes whose every slot is admitted
+// alike. Kept until the end of the burst, since it may take the place of a flow that a context of this burst
+// points to.
+void PipeImpl::remember(const Context& ctx, const blocks::Admission::Row* admission,
+                        const blocks::Forwarder::Row6* route) {
+  const blocks::Job& job = *ctx.job;
+  if ((ctx.type() != Type::up && ctx.type() != Type::down) || ctx.trace || !route || !admission ||
+      ctx.parsed.lane_count != job.lanes || ctx.packet->tail ||
+      ctx.packet->size != wire::kHeadSize + 4u * job.lanes ||
+      uint64_t{job.slot_base} + job.ring_mask >= program_.config.slots ||
+      !program_.admission.holds_for_slots(*admission, job.slot_base, job.ring_mask))
+    return;
+  Flow& flow = new_flows_[new_flow_count_++];
+  flow.key = FlowKey::of(ctx.packet->data, ctx.packet->port);
+  flow.admission = admission;
+  flow.admit = *ctx.admit;
+  flow.job = job;
+  flow.shard = ctx.parsed.shard;
+  flow.local_shard = static_cast<uint8_t>(ctx.local_shard);
+  flow.route = route;
+  flow.packets = 0;
+}
+
+bool PipeImpl::classify(Context& ctx) {
   Packet* packet = ctx.packet;
   ctx.parsed = wire::parse(*packet);
-  ctx.head = reinterpret_cast<wire::Head*>(packet->data);
-  packet->has_sum = packet->wants_checksum = false;
   if (ctx.parsed.error != DropReason::none && ctx.parsed.kind == wire::Kind::other) {
     drop(packet, ctx.parsed.error);
     return false;
@@ -85,7 +153,8 @@ bool PipeImpl::classify(Context& ctx, blocks::Admission::Key* key) {
     forward4(ctx);
     return false;
   }
-  const Route route = program_.forwarder.lookup6(ctx.head->ipv6.dst_addr);
+  const blocks::Forwarder::Row6* row = nullptr;
+  const Route& route = program_.forwarder.lookup6(ctx.head->ipv6.dst_addr, index_, &row);
   // What was sent to an aggregation address of no job here is refused with its reason, not answered.
   const bool no_job = route.kind == Route::Kind::local &&
                       ctx.head->ipv6.dst_addr[8] == static_cast<uint8_t>(wire::Function::aggregate);
@@ -101,7 +170,8 @@ bool PipeImpl::classify(Context& ctx, blocks::Admission::Key* key) {
     drop(packet, reason);
     return false;
   }
-  ingress_.look_up(ctx, key);
+  const blocks::Admission::Row* admission = ingress_.admit(ctx);
+  if (ctx.reason == DropReason::none) remember(ctx, admission, row);
   return true;
 }
 
@@ -142,7 +212,7 @@ void PipeImpl::forward4(Context& ctx) {
   uint8_t* ip = packet->data + wire::kEthernetSize;
   base::be32_t dst;
   std::memcpy(&dst, ip + 16, 4);
-  const Route route = program_.forwarder.lookup4(dst.load());
+  const Route& route = program_.forwarder.lookup4(dst.load(), index_);
   DropReason reason = DropReason::none;
   if (route.kind == Route::Kind::local) {
     reason = local_stack_.local4(packet, ctx.now_ns, *out_);
@@ -177,7 +247,7 @@ void PipeImpl::handle(Context& ctx) {
     case Type::sync: {
       const Hole hole = ingress_.synchronise(ctx);
       count(ctx.reason);
-      return hole.exists() ? send_nack(ctx, hole, ctx.packet) : base::release(ctx.packet);
+      return hole.exists() ? send_nack(ctx, hole, ctx.packet) : discard(ctx.packet);
     }
     default: {
       const Hole hole = ingress_.aggregate(ctx);
@@ -248,15 +318,24 @@ void PipeImpl::multicast_down(Context& ctx) {
   }
   const uint16_t group = ctx.admit->mgid;
   const uint8_t shard = ctx.parsed.shard;
-  if (!program_.multicast.group(group)) count(DropReason::unknown_replica);
+  if (!program_.multicast.exists(group)) count(DropReason::unknown_replica);
+  Packet* heads[base::kBurst];
+  unsigned next = 0, have = 0;  // of heads
+  size_t wanted = program_.multicast.count(group);
   program_.multicast.replicate(group, 0, 0, 0, [&](tna::Multicast::Replica replica) {
-    Packet* head = pool_->alloc();
-    if (!head) return count(DropReason::no_buffer);
+    if (next == have) {
+      next = 0;
+      have = pool_->alloc_bulk(heads, static_cast<unsigned>(std::min(wanted, base::kBurst)));
+      wanted -= have;
+      if (have == 0) return count(DropReason::no_buffer);
+    }
+    Packet* head = heads[next++];
     head->tail = tail;
     ++tail->refs;
     egress_.send(head, lane_bytes, replica.rid, shard, replica.rid * state_.shards_per_pipe + ctx.local_shard,
                  replica.port, fields, ctx.now_ns);
   });
+  if (next != have) pool_->recycle_bulk(heads + next, have - next);  // nodes were excluded
   if (--tail->refs == 0) tail->pool->recycle(tail);
 }
 

@@ -1,11 +1,14 @@
 // One pipe: takes a burst through parser, ingress, traffic manager and egress, run to completion. One thread.
 // Reading order of the packet's walk: process() -> classify() -> Ingress (ingress.cc) -> handle() -> Egress.
+// recognise() is the short way to the same place as classify() for packets of a flow that the tables have
+// already answered for.
 #pragma once
 
 #include <array>
 #include <functional>
 
 #include "dataplane/pipeline/egress.h"
+#include "dataplane/pipeline/flow_cache.h"
 #include "dataplane/pipeline/ingress.h"
 #include "dataplane/pipeline/local_stack.h"
 
@@ -13,7 +16,7 @@ namespace l3dml::pipeline {
 
 class PipeImpl final : public Pipe {
  public:
-  PipeImpl(const Program& program, base::PacketPool* pool);
+  PipeImpl(const Program& program, unsigned index, base::PacketPool* pool);
 
   void process(std::span<base::Packet* const> burst, int64_t now_ns, Outbox& out) override;
   void tick(int64_t now_ns, Outbox& out) override;
@@ -25,13 +28,19 @@ class PipeImpl final : public Pipe {
   blocks::SegmentSender& sender() { return sender_; }
   uint64_t* drop_counters() { return drops_.data(); }
   void set_trace(base::TraceSink* sink, std::function<bool(const base::Packet&)> filter);
+  void forget_flows() { flows_.flush(); }
 
  private:
   using Context = blocks::Context;
 
-  // Parses, routes; true if the packet is a gradient for this switch (then ctx is set up), else it has been
-  // dealt with.
-  bool classify(Context& ctx, blocks::Admission::Key* key);
+  // True if the packet belongs to a known flow and is in order: then ctx is as classify() would have left it.
+  bool recognise(Context& ctx);
+  // Parses, routes, admits; true if the packet is a gradient for this switch (then ctx is set up, or has the
+  // reason to drop it), else it has been dealt with.
+  bool classify(Context& ctx);
+  void remember(const Context& ctx, const blocks::Admission::Row* admission,
+                const blocks::Forwarder::Row6* route);
+  void fetch(const Context& ctx) const;
   void forward6(Context& ctx, const blocks::Route& route);
   void forward4(Context& ctx);
   void transmit(base::Packet* packet, uint16_t port, const wire::MacAddress& dmac);
@@ -53,17 +62,36 @@ class PipeImpl final : public Pipe {
   void count(base::DropReason reason) { ++drops_[static_cast<size_t>(reason)]; }
   void drop(base::Packet* packet, base::DropReason reason) {
     count(reason);
-    base::release(packet);
+    discard(packet);
+  }
+  // Releases at the end of the burst, those of one pool together.
+  void discard(base::Packet* packet) {
+    if (packet->tail) [[unlikely]]
+      return base::release(packet);
+    if (discarded_count_ == discarded_.size() || (discarded_count_ && discarded_[0]->pool != packet->pool))
+      release_discarded();
+    discarded_[discarded_count_++] = packet;
+  }
+  void release_discarded() {
+    if (discarded_count_) discarded_[0]->pool->recycle_bulk(discarded_.data(), discarded_count_);
+    discarded_count_ = 0;
   }
 
   const Program& program_;
+  unsigned index_;  // of this pipe
   base::PacketPool* pool_;
   tna::Pass pass_;
   IngressState state_;
   Ingress ingress_;
   blocks::SegmentSender sender_;
   std::array<uint64_t, base::kDropReasons> drops_{};
-  Outbox* out_ = nullptr;  // of the burst in hand
+  FlowCache flows_;
+  std::array<Context, base::kBurst> contexts_;  // of the burst in hand, as all that follows up to out_
+  std::array<Flow, base::kBurst> new_flows_;
+  unsigned new_flow_count_ = 0;
+  std::array<base::Packet*, base::kBurst> discarded_;
+  unsigned discarded_count_ = 0;
+  Outbox* out_ = nullptr;
   Egress egress_;
   LocalStack local_stack_;
   base::TraceSink* trace_ = nullptr;

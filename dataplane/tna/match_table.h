@@ -4,7 +4,7 @@
 // gradients, whose entries have the best priority.
 //
 // Keys are fixed arrays of 64-bit words, built by the caller with a fixed layout. One writer, at quiescence
-// (twin.h).
+// (twin.h). The pipes look up at the same time, so each counts in a cell of its own.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,8 @@
 namespace l3dml::tna {
 
 __extension__ typedef unsigned __int128 Wide;  // for mixing hashes
+
+constexpr unsigned kMaxPipes = 4;
 
 template <size_t kWords>
 struct TableKey {
@@ -48,15 +50,25 @@ class MatchTable {
  public:
   using Key = TableKey<kWords>;
 
+  struct alignas(64) Count {  // of one pipe
+    uint64_t packets = 0, bytes = 0;
+    bool hit = false;  // since take_hit()
+  };
   struct Row {
     Key key;  // already masked
     Key mask;
     uint32_t priority = 0;  // lower wins
     Handle handle = 0;
     Action action{};
-    mutable uint64_t packets = 0, bytes = 0;  // direct counter
-    mutable bool hit = false;                 // since take_hit()
-    Row* next = nullptr;                      // same key and mask, worse priority
+    Row* next = nullptr;                            // same key and mask, worse priority
+    mutable std::array<Count, kMaxPipes> counts{};  // direct counter
+
+    void count(unsigned pipe, uint64_t packets, uint64_t bytes) const {
+      Count& c = counts[pipe];
+      c.packets += packets;
+      c.bytes += bytes;
+      c.hit = true;
+    }
   };
 
   // Null when nothing matches.
@@ -64,23 +76,19 @@ class MatchTable {
     const Row* best = nullptr;
     for (const Tuple& tuple : tuples_) {
       if (best && best->priority <= tuple.best_priority) break;
-      const auto it = tuple.rows.find(key & tuple.mask);
-      if (it == tuple.rows.end()) continue;
-      const Row* row = it->second;
-      if (!best || row->priority < best->priority) best = row;
+      const Row* row = tuple.rows.find(key & tuple.mask);
+      if (row && (!best || row->priority < best->priority)) best = row;
     }
     return best;
   }
-
-  void prefetch(const Key& key) const {
-    if (!tuples_.empty()) tuples_.front().rows.prefetch(key & tuples_.front().mask);
-  }
+  // The best priority of all entries: whatever matches with it has won.
+  uint32_t best_priority() const { return tuples_.empty() ? 0 : tuples_.front().best_priority; }
 
   void insert(Handle handle, const Key& key, const Key& mask, uint32_t priority, const Action& action) {
     auto& row = rows_[handle];
     row = std::make_unique<Row>(Row{key & mask, mask, priority, handle, action});
     Tuple& tuple = tuple_of(mask);
-    Row** place = &tuple.rows[row->key];
+    Row** place = tuple.rows.place(row->key);
     while (*place && (*place)->priority <= priority) place = &(*place)->next;
     row->next = *place;
     *place = row.get();
@@ -95,11 +103,11 @@ class MatchTable {
     if (it == rows_.end()) return;
     Row* row = it->second.get();
     Tuple& tuple = tuple_of(row->mask);
-    const auto chain = tuple.rows.find(row->key);
-    Row** place = &chain->second;
+    Row** const chain = tuple.rows.place(row->key);
+    Row** place = chain;
     while (*place != row) place = &(*place)->next;
     *place = row->next;
-    if (!chain->second) tuple.rows.erase(chain);
+    if (!*chain) tuple.rows.erase(row->key);
     const auto count = tuple.priorities.find(row->priority);
     if (--count->second == 0) tuple.priorities.erase(count);
     rows_.erase(it);
@@ -118,11 +126,66 @@ class MatchTable {
   }
 
  private:
+  // Rows of one mask by key: open addressing, never more than half full, keys beside the pointers so that a
+  // look-up is one cache line in most cases.
+  class Rows {
+   public:
+    Row* find(const Key& key) const {
+      for (size_t i = start(key);; i = (i + 1) & (cells_.size() - 1)) {
+        const Cell& cell = cells_[i];
+        if (!cell.row || cell.key == key) return cell.row;
+      }
+    }
+    // Where the first row of the key is, or shall be, kept. A new place must be filled before the next call.
+    Row** place(const Key& key) {
+      if (Cell& cell = cells_[index(key)]; cell.row) return &cell.row;
+      if (++count_ * 2 > cells_.size()) grow();
+      Cell& cell = cells_[index(key)];
+      cell.key = key;
+      return &cell.row;
+    }
+    // The place of the key has been emptied: moves up what was pushed behind it.
+    void erase(const Key& key) {
+      const size_t mask = cells_.size() - 1;
+      size_t hole = start(key);
+      while (cells_[hole].row || !(cells_[hole].key == key)) hole = (hole + 1) & mask;
+      --count_;
+      for (size_t i = (hole + 1) & mask; cells_[i].row; i = (i + 1) & mask) {
+        if (((i - start(cells_[i].key)) & mask) < ((i - hole) & mask))
+          continue;  // it lies at or after its start
+        cells_[hole] = cells_[i];
+        cells_[i].row = nullptr;
+        hole = i;
+      }
+    }
+    bool empty() const { return count_ == 0; }
+
+   private:
+    struct Cell {
+      Key key;
+      Row* row = nullptr;  // best priority first
+    };
+    size_t start(const Key& key) const { return typename Key::Hash{}(key) & (cells_.size() - 1); }
+    size_t index(const Key& key) const {  // of its cell, or of the empty one where it would lie
+      size_t i = start(key);
+      while (cells_[i].row && !(cells_[i].key == key)) i = (i + 1) & (cells_.size() - 1);
+      return i;
+    }
+    void grow() {
+      std::vector<Cell> old(cells_.size() * 2);
+      old.swap(cells_);
+      for (const Cell& cell : old)
+        if (cell.row) cells_[index(cell.key)] = cell;
+    }
+
+    std::vector<Cell> cells_ = std::vector<Cell>(8);
+    size_t count_ = 0;
+  };
   struct Tuple {
     Key mask;
     uint32_t best_priority = 0;
-    absl::flat_hash_map<Key, Row*, typename Key::Hash> rows;  // best priority first
-    std::map<uint32_t, size_t> priorities;                    // how many entries have it
+    Rows rows;
+    std::map<uint32_t, size_t> priorities;  // how many entries have it
   };
 
   Tuple& tuple_of(const Key& mask) {

@@ -1,8 +1,10 @@
 // The packet replication engine: groups of nodes, each with a replication id and ports, level-1 exclusion by
 // XID and level-2 pruning of ports (bfrt.md 4.5). Groups are copied in whole at quiescence, so a packet sees
-// one or the other.
+// one or the other. A group is kept flat, one copy after the other, and found by its number without hashing:
+// a result is multicast for every chunk.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,35 +20,54 @@ class Multicast final : public ReplicationTwin {
     uint16_t port;
   };
 
-  void set_group(uint16_t mgid, std::vector<Node> nodes) override { groups_[mgid] = std::move(nodes); }
-  void remove_group(uint16_t mgid) override { groups_.erase(mgid); }
+  void set_group(uint16_t mgid, std::vector<Node> nodes) override {
+    if (mgid >= groups_.size()) groups_.resize(mgid + 1u);
+    Group& group = groups_[mgid];
+    group = {};
+    group.exists = true;
+    for (const Node& node : nodes) {
+      for (const uint16_t port : node.ports) {
+        group.replicas.push_back({node.rid, port});
+        group.xids.push_back({node.xid, node.xid_valid});
+      }
+    }
+  }
+  void remove_group(uint16_t mgid) override {
+    if (mgid < groups_.size()) groups_[mgid] = {};
+  }
   void set_prune(uint16_t l2_xid, std::vector<uint16_t> ports) override { prune_[l2_xid] = std::move(ports); }
+
+  bool exists(uint16_t mgid) const { return mgid < groups_.size() && groups_[mgid].exists; }
+  // At most so many copies leave.
+  size_t count(uint16_t mgid) const { return mgid < groups_.size() ? groups_[mgid].replicas.size() : 0; }
 
   // Calls function(Replica) for each copy of a packet sent to mgid.
   template <typename Function>
   void replicate(uint16_t mgid, uint16_t l1_xid, uint16_t rid, uint16_t l2_xid, Function function) const {
-    const auto group = groups_.find(mgid);
-    if (group == groups_.end()) return;
-    for (const Node& node : group->second) {
-      if (node.xid_valid && node.xid == l1_xid) continue;
-      const std::vector<uint16_t>* pruned = nullptr;
-      if (node.rid == rid) {
-        const auto it = prune_.find(l2_xid);
-        if (it != prune_.end()) pruned = &it->second;
-      }
-      for (const uint16_t port : node.ports) {
-        if (pruned && std::find(pruned->begin(), pruned->end(), port) != pruned->end()) continue;
-        function(Replica{node.rid, port});
-      }
+    if (mgid >= groups_.size()) return;
+    const Group& group = groups_[mgid];
+    const auto prune = prune_.empty() ? prune_.end() : prune_.find(l2_xid);
+    for (size_t i = 0; i < group.replicas.size(); ++i) {
+      const Replica& replica = group.replicas[i];
+      if (group.xids[i].valid && group.xids[i].xid == l1_xid) continue;
+      if (replica.rid == rid && prune != prune_.end() &&
+          std::find(prune->second.begin(), prune->second.end(), replica.port) != prune->second.end())
+        continue;
+      function(replica);
     }
-  }
-  const std::vector<Node>* group(uint16_t mgid) const {
-    const auto it = groups_.find(mgid);
-    return it == groups_.end() ? nullptr : &it->second;
   }
 
  private:
-  absl::flat_hash_map<uint16_t, std::vector<Node>> groups_;
+  struct Xid {
+    uint16_t xid;
+    bool valid;
+  };
+  struct Group {
+    bool exists = false;
+    std::vector<Replica> replicas;
+    std::vector<Xid> xids;  // of the replicas
+  };
+  std::vector<Group> groups_;                                   // by mgid
   absl::flat_hash_map<uint16_t, std::vector<uint16_t>> prune_;  // level-2 XID -> ports left out
 };
 

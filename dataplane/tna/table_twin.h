@@ -63,15 +63,22 @@ class MatchTableTwin final : public TableTwin {
   void set_default(const Entry& entry) override { default_ = entry.action.empty() ? Action{} : read(entry); }
 
   CounterValue counter(Handle handle) const override {
-    const auto* row = const_cast<Table&>(table_).find(handle);
-    return row ? CounterValue{row->bytes, row->packets} : CounterValue{};
+    CounterValue sum;
+    if (const auto* row = const_cast<Table&>(table_).find(handle))
+      for (const auto& count : row->counts) sum.bytes += count.bytes, sum.packets += count.packets;
+    return sum;
   }
   void set_counter(Handle handle, CounterValue value) override {
-    if (auto* row = table_.find(handle)) row->bytes = value.bytes, row->packets = value.packets;
+    auto* row = table_.find(handle);
+    if (!row) return;
+    for (auto& count : row->counts) count.bytes = count.packets = 0;
+    row->counts[0].bytes = value.bytes, row->counts[0].packets = value.packets;
   }
   bool take_hit(Handle handle) override {
-    auto* row = table_.find(handle);
-    return row && std::exchange(row->hit, false);
+    bool hit = false;
+    if (auto* row = table_.find(handle))
+      for (auto& count : row->counts) hit |= std::exchange(count.hit, false);
+    return hit;
   }
 
  private:
