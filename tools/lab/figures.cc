@@ -46,13 +46,13 @@ std::vector<double> warm(std::vector<double> steps) {
 }
 
 void add_median(const char* name, const std::vector<double>& values,
-                const std::map<std::string, std::string>& group, Report* report) {
+                const std::map<std::string, std::string>& group, report::Report* report) {
   if (values.empty()) return;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  report->add(name, median(values), "s", group, {{*least, *most}});
+  report->add({name, report::median(values), "s", group, {}, {{*least, *most}}});
 }
 
-void add_links(const RunFigures& figures, const Scenario& scenario, Report* report) {
+void add_links(const RunFigures& figures, const Scenario& scenario, report::Report* report) {
   double bytes = 0, lost = 0, queue_drops = 0, marked = 0;
   for (const control::Link& link : scenario.topology.links()) {
     const json* before = link_named(figures.before, link.name);
@@ -63,25 +63,26 @@ void add_links(const RunFigures& figures, const Scenario& scenario, Report* repo
       auto group = figures.group;
       group["link"] = link.name;
       group["direction"] = absl::StrCat(a.value("from", ""), " to ", a.value("to", ""));
-      report->add("link_bytes", difference(b, a, "sent_bytes"), "byte", group);
-      report->add("link_lost_packets",
-                  difference(b, a, "lost_packets") + difference(b, a, "corrupted_packets"), "packet", group);
-      report->add("link_queue_drops", difference(b, a, "queue_drops"), "packet", group);
+      report->add({"link_bytes", difference(b, a, "sent_bytes"), "byte", group});
+      report->add({"link_lost_packets",
+                   difference(b, a, "lost_packets") + difference(b, a, "corrupted_packets"), "packet",
+                   group});
+      report->add({"link_queue_drops", difference(b, a, "queue_drops"), "packet", group});
       bytes += difference(b, a, "sent_bytes");
       lost += difference(b, a, "lost_packets") + difference(b, a, "corrupted_packets");
       queue_drops += difference(b, a, "queue_drops");
       marked += difference(b, a, "marked_packets");
     }
   }
-  report->add("wan_bytes", bytes, "byte", figures.group);
-  report->add("lost_packets", lost, "packet", figures.group);
-  report->add("queue_drops", queue_drops, "packet", figures.group);
-  report->add("marked_packets", marked, "packet", figures.group);
+  report->add({"wan_bytes", bytes, "byte", figures.group});
+  report->add({"lost_packets", lost, "packet", figures.group});
+  report->add({"queue_drops", queue_drops, "packet", figures.group});
+  report->add({"marked_packets", marked, "packet", figures.group});
 }
 
 // Of the whole run, and with l3dml by segment as well: what a switch or a worker sent again towards whom.
 // Stripes that share a segment are added up.
-void add_repairs(const RunFigures& figures, const Scenario& scenario, Report* report) {
+void add_repairs(const RunFigures& figures, const Scenario& scenario, report::Report* report) {
   std::map<std::string, double> segments;
   for (const SegmentRepairs& s : figures.repairs)
     segments[absl::StrCat(s.from, " to ", s.to)] += static_cast<double>(s.packets);
@@ -95,15 +96,15 @@ void add_repairs(const RunFigures& figures, const Scenario& scenario, Report* re
   for (const auto& [segment, packets] : segments) {
     auto group = figures.group;
     group["segment"] = segment;
-    report->add("segment_repairs", packets, "packet", group);
+    report->add({"segment_repairs", packets, "packet", group});
     total += packets;
   }
-  report->add("repaired_packets", total, "packet", figures.group);
+  report->add({"repaired_packets", total, "packet", figures.group});
 }
 
 }  // namespace
 
-void add_rows(const RunFigures& figures, const Scenario& scenario, Report* report) {
+void add_rows(const RunFigures& figures, const Scenario& scenario, report::Report* report) {
   const auto& group = figures.group;
   add_median("step_time", warm(slowest_by_step(figures.workers, "step_times")), group, report);
   const std::vector<double> communication = warm(slowest_by_step(figures.workers, "communication_times"));
@@ -111,20 +112,20 @@ void add_rows(const RunFigures& figures, const Scenario& scenario, Report* repor
   const json first = figures.workers.empty() ? json() : figures.workers.front();
   if (first.is_object()) {
     if (const double bytes = first.value("gradient_bytes", 0.0); bytes > 0 && !communication.empty())
-      report->add("goodput", 8 * bytes / median(communication), "bit/s", group);
+      report->add({"goodput", 8 * bytes / report::median(communication), "bit/s", group});
     for (const char* key : {"accuracy", "loss"})
       if (first.contains(key) && first[key].is_number())
-        report->add(key, first[key].get<double>(), "", group);
+        report->add({key, first[key].get<double>(), "", group});
     if (first.contains("weights_sha256") && first["weights_sha256"].is_string()) {
       const auto hash = first["weights_sha256"].get<std::string>();
-      report->add("weights_sha256", hash, "", group);
+      report->add({"weights_sha256", hash, "", group});
       double equal = 1;
       for (const json& worker : figures.workers)
         equal = equal != 0 && worker.is_object() && worker.value("weights_sha256", "") == hash;
-      report->add("ranks_agree", equal, "", group);
+      report->add({"ranks_agree", equal, "", group});
     }
   }
-  report->add("workload_time", figures.seconds, "s", group);
+  report->add({"workload_time", figures.seconds, "s", group});
   add_links(figures, scenario, report);
   add_repairs(figures, scenario, report);
 }

@@ -15,14 +15,14 @@ table{border-collapse:collapse;margin:1em 0} td,th{padding:.2em .8em;border-bott
 td.n{text-align:right;font-variant-numeric:tabular-nums} code{background:#f3f3f3;padding:.1em .3em}
 )";
 
-std::string group_text(const Row& row) {
+std::string group_text(const report::Row& row) {
   std::string text;
   for (const auto& [key, value] : row.group)
     absl::StrAppend(&text, text.empty() ? "" : ", ", key, " ", value);
   return text;
 }
 
-std::string value_text(const Row& row) {
+std::string value_text(const report::Row& row) {
   if (const auto* text = std::get_if<std::string>(&row.value)) return *text;
   return number(std::get<double>(row.value));
 }
@@ -37,14 +37,14 @@ std::vector<Series> pick(const std::vector<RunSeries>& runs, std::vector<double>
 std::string medians(const std::vector<RunSeries>& runs) {
   std::vector<std::pair<std::string, double>> bars;
   for (const RunSeries& run : runs)
-    if (!run.communication_times.empty()) bars.emplace_back(run.run, median(run.communication_times));
+    if (!run.communication_times.empty()) bars.emplace_back(run.run, report::median(run.communication_times));
   return bars.empty() ? "" : bar_chart("Communication time per step, median", "s", bars);
 }
 
 }  // namespace
 
-absl::Status write_html(const Report& report, const std::string& title, const std::vector<RunSeries>& runs,
-                        const std::string& file) {
+absl::Status write_html(const report::Report& report, const std::string& title,
+                        const std::vector<RunSeries>& runs, const std::string& file) {
   std::ofstream out(file);
   out << "<!doctype html><meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>"
       << escape_html(title) << "</title><style>" << kStyle << "</style>\n<h1>" << escape_html(title)
@@ -58,7 +58,7 @@ absl::Status write_html(const Report& report, const std::string& title, const st
   if (const auto losses = pick(runs, &RunSeries::losses); !losses.empty())
     out << line_chart("Training loss", "step", "", losses);
   out << "<table><tr><th>figure<th>value<th>unit<th>of</tr>\n";
-  for (const Row& row : report.rows)
+  for (const report::Row& row : report.rows)
     out << "<tr><td>" << escape_html(row.name) << "<td class='n'>" << escape_html(value_text(row)) << "<td>"
         << escape_html(row.unit) << "<td>" << escape_html(group_text(row)) << "</tr>\n";
   out << "</table>\n";

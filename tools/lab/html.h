@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "tools/lab/chart.h"
-#include "tools/lab/report.h"
+#include "tools/report/report.h"
 
 namespace l3dml::lab {
 
@@ -15,7 +15,7 @@ struct RunSeries {
   std::vector<double> step_times, communication_times, losses;
 };
 
-absl::Status write_html(const Report& report, const std::string& title, const std::vector<RunSeries>& runs,
-                        const std::string& file);
+absl::Status write_html(const report::Report& report, const std::string& title,
+                        const std::vector<RunSeries>& runs, const std::string& file);
 
 }  // namespace l3dml::lab

@@ -16,6 +16,7 @@
 #include "tools/lab/network.h"
 #include "tools/lab/run.h"
 #include "tools/lab/terminal.h"
+#include "tools/report/version.h"
 
 namespace l3dml::lab {
 namespace {
@@ -94,7 +95,7 @@ int run_command(const Options& options, const std::string& command) {
   const auto base = load(options);
   if (!base.ok()) return fail(base.status());
   const std::string out = options.out.empty() ? absl::StrCat("/tmp/l3dml-lab/", base->name) : options.out;
-  Report report{"l3dml-lab", command, {}};
+  report::Report report{"l3dml-lab", command, {}};
   std::vector<RunSeries> series;
   for (const Scenario& scenario : runs_of(*base, options.compare)) {
     Terminal terminal(absl::StrCat(scenario.name, ", ", run_name(scenario)));
@@ -110,7 +111,7 @@ int run_command(const Options& options, const std::string& command) {
   }
   const std::string json = options.json.empty() ? out + "/report.json" : options.json;
   const std::string html = options.html.empty() ? out + "/report.html" : options.html;
-  if (absl::Status s = write_json(report, json); !s.ok()) return fail(s);
+  if (absl::Status s = report::write_json(report, json); !s.ok()) return fail(s);
   if (absl::Status s = write_html(report, absl::StrCat("Lab ", base->name), series, html); !s.ok())
     return fail(s);
   std::cout << summary(report) << "report: " << json << ", " << html << "\n";
@@ -169,7 +170,7 @@ int main_of(int argc, char** argv) {
   CLI::App app{
       "The WAN on one machine: sites, links and workers from one file, trained on by real processes."};
   app.name("l3dml-lab");
-  app.set_version_flag("--version", absl::StrCat("l3dml-lab ", kVersion, " (", kCommit, ")"));
+  app.set_version_flag("--version", absl::StrCat("l3dml-lab ", report::kVersion, " (", report::kCommit, ")"));
   app.require_subcommand(1);
   Options options;
   const auto with_file = [&](CLI::App* sub) {

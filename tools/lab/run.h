@@ -9,9 +9,9 @@
 #include "nlohmann/json.hpp"
 #include "tools/lab/html.h"
 #include "tools/lab/network.h"
-#include "tools/lab/report.h"
 #include "tools/lab/scenario.h"
 #include "tools/lab/workers.h"
+#include "tools/report/report.h"
 
 namespace l3dml::lab {
 
@@ -35,7 +35,7 @@ absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::str
                                         const RunHooks& hooks);
 
 std::string run_name(const Scenario& scenario);
-void add_rows(const RunFigures& figures, const Scenario& scenario, Report* report);
+void add_rows(const RunFigures& figures, const Scenario& scenario, report::Report* report);
 RunSeries series_of(const RunFigures& figures);
 
 }  // namespace l3dml::lab

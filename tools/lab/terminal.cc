@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBar = 30;
 
-std::string run_of(const Row& row) {
+std::string run_of(const report::Row& row) {
   const auto find = [&](const char* key) {
     const auto it = row.group.find(key);
     return it == row.group.end() ? std::string() : it->second;
@@ -23,7 +23,7 @@ std::string run_of(const Row& row) {
   return absl::StrCat(find("backend"), tcp.empty() ? "" : " ", tcp);
 }
 
-std::string shown(const Row& row) {
+std::string shown(const report::Row& row) {
   if (const auto* text = std::get_if<std::string>(&row.value)) return text->substr(0, 12);
   const double v = std::get<double>(row.value);
   if (row.unit == "bit/s") return absl::StrFormat("%.1f Mb/s", v / 1e6);
@@ -68,12 +68,12 @@ void Terminal::progress(const Progress& progress) {
                        progress.note, seconds));
 }
 
-std::string summary(const Report& report) {
+std::string summary(const report::Report& report) {
   constexpr const char* kNames[] = {"step_time",        "communication_time", "goodput",
                                     "wan_bytes",        "lost_packets",       "queue_drops",
                                     "repaired_packets", "accuracy",           "weights_sha256"};
   std::vector<std::string> runs;
-  for (const Row& row : report.rows)
+  for (const report::Row& row : report.rows)
     if (std::find(runs.begin(), runs.end(), run_of(row)) == runs.end()) runs.push_back(run_of(row));
   std::string out = absl::StrFormat("%-20s", "");
   for (const std::string& run : runs) absl::StrAppendFormat(&out, " %16s", run);
@@ -82,7 +82,7 @@ std::string summary(const Report& report) {
     std::string cells;
     bool any = false;
     for (const std::string& run : runs) {
-      const auto row = std::find_if(report.rows.begin(), report.rows.end(), [&](const Row& r) {
+      const auto row = std::find_if(report.rows.begin(), report.rows.end(), [&](const report::Row& r) {
         return r.name == name && run_of(r) == run && !r.group.contains("link");
       });
       any |= row != report.rows.end();

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <string>
 
-#include "tools/lab/report.h"
 #include "tools/lab/workers.h"
+#include "tools/report/report.h"
 
 namespace l3dml::lab {
 
@@ -28,6 +28,6 @@ class Terminal {
 };
 
 // The figures people look for first, one column per run.
-std::string summary(const Report& report);
+std::string summary(const report::Report& report);
 
 }  // namespace l3dml::lab

@@ -28,6 +28,8 @@ struct Report {
   std::string program;
   std::string command;
   std::vector<Row> rows;
+
+  void add(Row row) { rows.push_back(std::move(row)); }
 };
 
 // With version, commit and this machine (CPU, cores, memory, kernel).
