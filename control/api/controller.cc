@@ -1,7 +1,10 @@
 #include "control/api/controller.h"
 
+#include <chrono>
+
 #include "absl/strings/str_cat.h"
 #include "control/api/controller_state.h"
+#include "control/routing/routes.h"
 #include "control/store/plan_json.h"
 
 namespace l3dml::control {
@@ -16,23 +19,6 @@ absl::StatusOr<Record> parse(const std::string& value) {
   } catch (const nlohmann::json::exception& e) {
     return absl::DataLossError(absl::StrCat("a stored record cannot be read: ", e.what()));
   }
-}
-
-template <typename Record>
-std::string dump(const Record& record) {
-  return nlohmann::json(record).dump();
-}
-
-// Adding what is already there is fine if it is the same.
-template <typename Record>
-absl::StatusOr<bool> is_known(const std::vector<Record>& records, const Record& record, const char* what) {
-  for (const Record& known : records) {
-    if (known.name != record.name) continue;
-    if (dump(known) == dump(record)) return true;
-    return absl::AlreadyExistsError(
-        absl::StrCat("there is a ", what, " ", record.name, " already, and it is another: ", dump(known)));
-  }
-  return false;
 }
 
 }  // namespace
@@ -64,30 +50,56 @@ absl::Status Controller::load() {
       devices_[site]->known = true;
     }
   }
+  routes_ = baseline_routes(topology_);
   for (size_t site = 0; site < sites_.size(); ++site) connect_device(static_cast<SiteId>(site));
   auto stored_jobs = store_->read("job");
   if (!stored_jobs.ok()) return stored_jobs.status();
-  for (const Store::Record& stored : *stored_jobs) {
-    auto record = parse<JobRecord>(stored.value);
-    if (!record.ok()) return record.status();
-    auto job = std::make_unique<Job>();
-    job->record = *std::move(record);
-    if (job->live()) {
-      auto plan = plan_from_json(job->record.plan);
-      if (!plan.ok()) return plan.status();
-      job->plan = *std::move(plan);
-      if (!reserve_job(job->plan, &resources_))
+  for (const Store::Record& stored : *stored_jobs)
+    if (absl::Status s = load_job(stored); !s.ok()) return s;
+  for (size_t site = 0; site < devices_.size(); ++site)
+    for (const std::string& name : refresh(static_cast<SiteId>(site)))
+      tell_coordinators(*jobs_.at(name), SwitchReturned{static_cast<SwitchId>(site), true});
+  for (const auto& [name, job] : jobs_)
+    for (size_t i = 0; i < job->stripes.size(); ++i)
+      if (job->stripes[i].next) job->stripes[i].coordinator->handle(ChangeWanted{}, options_.now_ns());
+  for (const auto& [name, job] : jobs_) carry(*job);
+  return absl::OkStatus();
+}
+
+absl::Status Controller::load_job(const Store::Record& stored) {
+  auto record = parse<JobRecord>(stored.value);
+  if (!record.ok()) return record.status();
+  auto job = std::make_unique<Job>();
+  job->record = *std::move(record);
+  if (job->live()) {
+    auto plan = plan_from_json(job->record.plan);
+    if (!plan.ok()) return plan.status();
+    job->plan = *std::move(plan);
+    job->stripes.resize(job->plan.stripes.size());
+    for (size_t i = 0; i < job->stripes.size(); ++i) {
+      Job::Stripe& stripe = job->stripes[i];
+      const StripePlan* taken = &job->plan.stripes[i];
+      if (i < job->record.next.size() && !job->record.next[i].empty()) {
+        // Killed between planning an epoch and starting it: the old one has been removed everywhere, or is to
+        // be.
+        auto next = plan_from_json(job->record.next[i]);
+        if (!next.ok()) return next.status();
+        stripe.next = next->stripes.front();
+        stripe.withdrawn = true;
+        taken = &*stripe.next;
+      }
+      if (!reserve_stripe(*taken, &resources_))
         return absl::DataLossError(absl::StrCat("job ", stored.key, " overlaps another in the store"));
-      for (const StripePlan& stripe : job->plan.stripes)
-        next_job_ = std::max(next_job_, static_cast<uint16_t>(stripe.job + 1));
+      next_job_ = std::max(next_job_, static_cast<uint16_t>(taken->job + 1));
     }
-    // Nobody could renew while we were away: everybody gets a whole lease.
-    job->deadlines_ns.assign(
-        job->record.members.size(),
-        options_.now_ns() + static_cast<int64_t>(job->record.specification.lease_s * 1e9));
-    jobs_.emplace(stored.key, std::move(job));
+    make_coordinators(*job);
+    compile(*job);
   }
-  refresh_all();
+  // Nobody could renew while we were away: everybody gets a whole lease.
+  job->attendants.resize(job->record.members.size());
+  job->deadlines_ns.assign(job->record.members.size(),
+                           options_.now_ns() + static_cast<int64_t>(job->record.specification.lease_s * 1e9));
+  jobs_.emplace(stored.key, std::move(job));
   return absl::OkStatus();
 }
 
@@ -97,6 +109,7 @@ absl::Status Controller::apply(const std::string& kind, const std::string& value
     if (!site.ok()) return site.status();
     auto id = topology_.add_site(site->name, !site->router && !site->address.empty());
     if (!id.ok()) return id.status();
+    if (site->drained || site->removed) topology_.set_aggregates(*id, false);
     sites_.push_back(*site);
     devices_.push_back(std::make_unique<Device>());
     resources_.emplace_back(Capability{});
@@ -109,6 +122,7 @@ absl::Status Controller::apply(const std::string& kind, const std::string& value
     if (site < 0) return absl::NotFoundError(absl::StrCat("there is no site ", host->site));
     auto id = topology_.add_host(host->name, site, host->rate_bps, host->delay_s, host->port);
     if (!id.ok()) return id.status();
+    topology_.set_present(*id, !host->removed);
     hosts_.push_back(*host);
     return absl::OkStatus();
   }
@@ -120,7 +134,7 @@ absl::Status Controller::apply(const std::string& kind, const std::string& value
   auto id = topology_.add_link(link->name, a, b, link->rate_bps, link->delay_s, link->loss, link->port_a,
                                link->port_b);
   if (!id.ok()) return id.status();
-  topology_.set_link_up(*id, !link->down);
+  topology_.set_link_up(*id, !link->down && !link->removed);
   links_.push_back(*link);
   return absl::OkStatus();
 }
@@ -129,86 +143,17 @@ absl::Status Controller::remember(const std::string& kind, const std::string& ke
   return store_->write({{kind, key, &value}});
 }
 
-absl::Status Controller::add_site(const SiteRecord& site) {
-  const std::lock_guard lock(mutex_);
-  const auto known = is_known(sites_, site, "site");
-  if (!known.ok() || *known) return known.status();
-  if (site.name.empty()) return absl::InvalidArgumentError("a site needs a name");
-  if (absl::Status s = apply("site", dump(site)); !s.ok()) return s;  // refuses before it changes anything
-  if (absl::Status s = remember("topology", absl::StrCat("site:", site.name), dump(site)); !s.ok()) return s;
-  connect_device(static_cast<SiteId>(sites_.size()) - 1);
-  refresh_all();
-  return absl::OkStatus();
-}
-
-absl::Status Controller::add_host(const HostRecord& host) {
-  const std::lock_guard lock(mutex_);
-  const auto known = is_known(hosts_, host, "host");
-  if (!known.ok() || *known) return known.status();
-  if (absl::Status s = apply("host", dump(host)); !s.ok()) return s;  // refuses before it changes anything
-  if (absl::Status s = remember("topology", absl::StrCat("host:", host.name), dump(host)); !s.ok()) return s;
-  refresh_all();
-  return absl::OkStatus();
-}
-
-absl::Status Controller::add_link(const LinkRecord& link) {
-  const std::lock_guard lock(mutex_);
-  const auto known = is_known(links_, link, "link");
-  if (!known.ok() || *known) return known.status();
-  if (absl::Status s = apply("link", dump(link)); !s.ok()) return s;
-  if (absl::Status s = remember("topology", absl::StrCat("link:", link.name), dump(link)); !s.ok()) return s;
-  refresh_all();
-  return absl::OkStatus();
-}
-
-absl::Status Controller::set_link(const std::string& name, bool down) {
-  const std::lock_guard lock(mutex_);
-  const LinkId id = topology_.find_link(name);
-  if (id < 0) return absl::NotFoundError(absl::StrCat("there is no link ", name));
-  if (links_[id].down == down) return absl::OkStatus();
-  LinkRecord changed = links_[id];
-  changed.down = down;
-  if (absl::Status s = remember("topology", absl::StrCat("link:", name), dump(changed)); !s.ok()) return s;
-  links_[id] = changed;
-  topology_.set_link_up(id, !down);
-  event("link_changed", name, down ? "down" : "up");
-  refresh_all();
-  return absl::OkStatus();
-}
-
-std::vector<SiteRecord> Controller::sites() const {
-  const std::lock_guard lock(mutex_);
-  return sites_;
-}
-std::vector<HostRecord> Controller::hosts() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<HostRecord> hosts = hosts_;
-  for (size_t i = 0; i < hosts.size(); ++i) hosts[i].port = topology_.hosts()[i].port;
-  return hosts;
-}
-std::vector<LinkRecord> Controller::links() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<LinkRecord> links = links_;
-  for (size_t i = 0; i < links.size(); ++i)
-    links[i].port_a = topology_.links()[i].port_a, links[i].port_b = topology_.links()[i].port_b;
-  return links;
-}
-Topology Controller::topology() const {
-  const std::lock_guard lock(mutex_);
-  return topology_;
-}
-
-std::vector<EventRecord> Controller::events(uint64_t after) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<EventRecord> newer;
-  for (const EventRecord& e : events_)
-    if (e.number > after) newer.push_back(e);
-  return newer;
-}
-
 void Controller::event(const std::string& kind, const std::string& subject, const std::string& text) {
   events_.push_back({++event_count_, options_.unix_time_s(), kind, subject, text});
   if (events_.size() > kKeptEvents) events_.pop_front();
+  ++version_;
+  changed_.notify_all();
+}
+
+uint64_t Controller::wait_change(uint64_t version, int64_t timeout_ms) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return version_ > version; });
+  return version_;
 }
 
 }  // namespace l3dml::control

@@ -12,28 +12,49 @@
 namespace l3dml::control {
 namespace {
 
-constexpr double kLeastLeaseS = 1;
+constexpr double kLeastLeaseS = 1, kLeastTimeoutS = 1;
+constexpr uint32_t kLeastMtu = 1280;  // IPv6
 
-absl::StatusOr<JobRequest> request_of(const Topology& topology, const JobSpecification& specification) {
+absl::StatusOr<JobRequest> request_of(const Topology& topology, const std::vector<HostRecord>& hosts,
+                                      const JobSpecification& specification) {
   JobRequest request;
   request.name = specification.name;
   request.sizing.lanes = specification.lanes;
   for (const std::string& name : specification.hosts) {
     const HostId host = topology.find_host(name);
-    if (host < 0) return absl::NotFoundError(absl::StrCat("there is no host ", name));
+    if (host < 0 || hosts[host].removed) return absl::NotFoundError(absl::StrCat("there is no host ", name));
     request.members.push_back(host);
   }
   for (const auto& [name, share] : specification.roots) {
     const SiteId site = topology.find_site(name);
     if (site < 0) return absl::NotFoundError(absl::StrCat("there is no site ", name));
-    request.stripes.push_back({site, share, {}});
+    request.stripes.push_back({site, share > 0 ? share : 1, {specification.inner, 2}});
   }
   if (!request.stripes.empty()) return request;
-  auto form = choose_form(topology, request.members, request.sizing,
-                          {.stripes = static_cast<int>(specification.stripes), .inner = true, .bytes = 4e6});
+  auto form = choose_form(
+      topology, request.members, request.sizing,
+      {.stripes = static_cast<int>(specification.stripes), .inner = specification.inner, .bytes = 4e6});
   if (!form.ok()) return form.status();
   request.stripes = *std::move(form);
   return request;
+}
+
+absl::Status check(const JobSpecification& wanted) {
+  if (wanted.name.empty()) return absl::InvalidArgumentError("a job needs a name");
+  if (wanted.hosts.empty()) return absl::InvalidArgumentError("a job needs hosts, one per rank");
+  if (!(wanted.lease_s >= kLeastLeaseS))
+    return absl::InvalidArgumentError(
+        absl::StrCat("a lease of ", wanted.lease_s, " s is too short: at least ", kLeastLeaseS));
+  if (!(wanted.timeout_s >= kLeastTimeoutS))
+    return absl::InvalidArgumentError(
+        absl::StrCat("a time-out of ", wanted.timeout_s, " s is too short: at least ", kLeastTimeoutS));
+  if (wanted.mtu < kLeastMtu)
+    return absl::InvalidArgumentError(
+        absl::StrCat("an MTU of ", wanted.mtu, " is too small: at least ", kLeastMtu));
+  if (wanted.lanes > (wanted.mtu - 72) / 4)
+    return absl::InvalidArgumentError(absl::StrCat(wanted.lanes, " lanes do not fit an MTU of ", wanted.mtu,
+                                                   ": at most ", (wanted.mtu - 72) / 4 / 64 * 64));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -79,73 +100,95 @@ absl::Status Controller::start_numbers(JobPlan* plan) {
   return absl::OkStatus();
 }
 
-absl::Status Controller::save_job(const Job& job) {
+absl::Status Controller::save_job(Job& job) {
+  job.version = ++version_;
+  changed_.notify_all();
   return remember("job", job.record.specification.name, nlohmann::json(job.record).dump());
 }
 
 absl::StatusOr<JobView> Controller::create_job(const JobSpecification& wanted) {
   const std::lock_guard lock(mutex_);
-  if (wanted.name.empty()) return absl::InvalidArgumentError("a job needs a name");
-  if (wanted.hosts.empty()) return absl::InvalidArgumentError("a job needs hosts, one per rank");
-  if (wanted.lease_s < kLeastLeaseS)
-    return absl::InvalidArgumentError(
-        absl::StrCat("a lease of ", wanted.lease_s, " s is too short: at least ", kLeastLeaseS));
+  if (absl::Status s = check(wanted); !s.ok()) return s;
   if (const auto found = jobs_.find(wanted.name); found != jobs_.end() && found->second->live()) {
     if (nlohmann::json(found->second->record.specification) != nlohmann::json(wanted))
       return absl::AlreadyExistsError(absl::StrCat(
-          "job ", wanted.name, " runs already, and it is another: delete it, or choose another name"));
+          "job ", wanted.name, " runs already, and it is another: end it, or choose another name"));
     JobView same = view(*found->second);
     same.token = found->second->record.token;
     return same;
   }
-  auto request = request_of(topology_, wanted);
+  auto request = request_of(topology_, hosts_, wanted);
   if (!request.ok()) return request.status();
   if (65535 - next_job_ < static_cast<int>(request->stripes.size())) next_job_ = 1;
   request->first_job = next_job_;
-  std::vector<DeviceResources> trial = resources_;
-  auto plan = plan_job(topology_, *request, &trial);
+  auto plan = plan_job(topology_, *request, &resources_);  // takes nothing on error
   if (!plan.ok()) return plan.status();
-  if (absl::Status s = start_numbers(&*plan); !s.ok()) return s;
+  const auto give_back = [&](const absl::Status& why) {
+    release_job(*plan, &resources_);
+    return why;
+  };
+  if (absl::Status s = start_numbers(&*plan); !s.ok()) return give_back(s);
 
   auto job = std::make_unique<Job>();
-  job->record = {wanted, options_.new_token(), "waiting",
-                 "",     to_json(*plan),       std::vector<MemberRecord>(wanted.hosts.size())};
-  job->plan = *std::move(plan);
+  job->record.specification = wanted;
+  job->record.token = options_.new_token();
+  job->record.state = "waiting";
+  job->record.plan = to_json(*plan);
+  job->record.members.resize(wanted.hosts.size());
+  job->attendants.resize(wanted.hosts.size());
   job->deadlines_ns.assign(wanted.hosts.size(), 0);
-  if (absl::Status s = save_job(*job); !s.ok()) return s;
-  resources_ = std::move(trial);
+  job->plan = *plan;
+  job->stripes.resize(job->plan.stripes.size());
+  if (absl::Status s = save_job(*job); !s.ok()) return give_back(s);
   next_job_ = static_cast<uint16_t>(next_job_ + job->plan.stripes.size());
+  make_coordinators(*job);
+  compile(*job);
+  write_job(*job);
   JobView created = view(*job);
   created.token = job->record.token;
   const JobPlan& kept = job->plan;
-  jobs_.insert_or_assign(wanted.name, std::move(job));
   event("job_created", wanted.name,
         absl::StrCat(wanted.hosts.size(), " ranks, ", kept.stripes.size(), " stripes, limited by ",
                      kept.limit));
-  for (const StripePlan& stripe : kept.stripes)
-    for (const Aggregator& node : stripe.tree.aggregators) refresh(node.site);
+  jobs_.insert_or_assign(wanted.name, std::move(job));
   return created;
 }
 
-absl::Status Controller::delete_job(const std::string& name) {
+absl::Status Controller::end_job(const std::string& name, bool forget) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(name);
   if (found == jobs_.end()) return absl::OkStatus();
-  if (found->second->live()) end_job(*found->second, "deleted");
+  if (found->second->live()) finish_job(*found->second, "ended by its owner");
+  if (!forget) return absl::OkStatus();
   if (absl::Status s = store_->write({{"job", name, nullptr}}); !s.ok()) return s;
   jobs_.erase(found);
   return absl::OkStatus();
 }
 
-void Controller::end_job(Job& job, const std::string& reason) {
+void Controller::finish_job(Job& job, const std::string& reason) {
+  for (uint32_t rank = 0; rank < job.attendants.size(); ++rank)
+    if (const MemberRecord& member = job.record.members[rank]; !member.left && !member.lost)
+      to_member(job, rank, {0, 0, FailMember{rank, reason}, "", false});
   job.record.state = "ended";
   job.record.reason = reason;
   job.record.plan.clear();
+  job.record.next.clear();
   (void)save_job(job);  // what fails here is found again at the next start: its leases run out then
   event("job_ended", job.record.specification.name, reason);
-  release_job(job.plan, &resources_);
-  for (const StripePlan& stripe : job.plan.stripes)
-    for (const Aggregator& node : stripe.tree.aggregators) refresh(node.site);
+  for (size_t i = 0; i < job.stripes.size(); ++i)
+    release_stripe(job.stripes[i].next ? *job.stripes[i].next : job.plan.stripes[i], &resources_);
+  job.stripes.clear();
+  for (DeviceEntries& part : job.parts) part = {};
+  write_job(job);
+}
+
+void Controller::end_if_all_left(Job& job) {
+  bool any_left = false;
+  for (const MemberRecord& member : job.record.members) {
+    if (!member.left && !member.lost) return;
+    any_left |= member.left;
+  }
+  finish_job(job, any_left ? "all ranks have left" : "all ranks are lost");
 }
 
 absl::StatusOr<Controller::Job*> Controller::admitted(const std::string& name, const std::string& token) {
@@ -156,31 +199,65 @@ absl::StatusOr<Controller::Job*> Controller::admitted(const std::string& name, c
   return found->second.get();
 }
 
-absl::StatusOr<MembershipView> Controller::join(const std::string& name, const std::string& token,
-                                                const std::string& host) {
+absl::StatusOr<MembershipView> Controller::join(const JoinCall& call) {
   const std::lock_guard lock(mutex_);
-  const auto found = admitted(name, token);
+  const auto found = admitted(call.job, call.token);
   if (!found.ok()) return found.status();
   Job& job = **found;
   if (!job.live())
-    return absl::FailedPreconditionError(absl::StrCat("job ", name, " has ended: ", job.record.reason));
+    return absl::FailedPreconditionError(absl::StrCat("job ", call.job, " has ended: ", job.record.reason));
   auto& members = job.record.members;
   const auto& hosts = job.record.specification.hosts;
+  std::string host = call.host;
+  for (size_t h = 0; host.empty() && h < hosts_.size(); ++h)
+    if (std::find(call.addresses.begin(), call.addresses.end(),
+                  text(topology_.address(static_cast<HostId>(h)))) != call.addresses.end())
+      host = hosts_[h].name;
+  if (host.empty())
+    return absl::NotFoundError(absl::StrCat(
+        "none of this machine's addresses is a host's: give it the address that `l3dmlctl hosts` shows, "
+        "or name the host"));
+  if (call.rank >= static_cast<int>(hosts.size()))
+    return absl::NotFoundError(
+        absl::StrCat("job ", call.job, " has ranks 0 to ", hosts.size() - 1, ", not ", call.rank));
+  if (call.rank >= 0 && hosts[call.rank] != host)
+    return absl::NotFoundError(absl::StrCat("rank ", call.rank, " of job ", call.job, " is at host ",
+                                            hosts[call.rank], ", not at ", host));
+  // The rank this process has already, else a free one; one that was lost comes back.
+  const auto fits = [&](size_t r) {
+    return hosts[r] == host && (call.rank < 0 || call.rank == static_cast<int>(r));
+  };
   size_t rank = 0;
-  while (rank < hosts.size() && (hosts[rank] != host || members[rank].joined)) ++rank;
+  while (rank < hosts.size() && !(fits(rank) && members[rank].joined && !call.instance.empty() &&
+                                  members[rank].instance == call.instance))
+    ++rank;
+  const bool again = rank < hosts.size() && !members[rank].left && !members[rank].lost;
+  if (!again) {
+    rank = 0;
+    while (rank < hosts.size() && !(fits(rank) && (!members[rank].joined || members[rank].lost))) ++rank;
+  }
   if (rank == hosts.size())
     return absl::NotFoundError(absl::StrCat(
-        "job ", name, " waits for no ",
+        "job ", call.job, " waits for no ",
         std::find(hosts.begin(), hosts.end(), host) == hosts.end() ? "" : "further ", "rank on host ", host));
-  members[rank].joined = true;
+  const bool comes_back = members[rank].lost;
+  if (!again) {
+    members[rank] = {true, false, false, call.instance};
+    job.attendants[rank] = {};
+    if (job.record.state == "waiting" &&
+        std::all_of(members.begin(), members.end(), [](const MemberRecord& m) { return m.joined; }))
+      job.record.state = "running";
+    if (absl::Status s = save_job(job); !s.ok()) return s;
+    event("member_joined", call.job, absl::StrCat("rank ", rank, " on host ", host));
+  }
   job.deadlines_ns[rank] = options_.now_ns() + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
-  if (std::all_of(members.begin(), members.end(), [](const MemberRecord& m) { return m.joined; }))
-    job.record.state = "running";
-  if (absl::Status s = save_job(job); !s.ok()) return s;
-  event("member_joined", name, absl::StrCat("rank ", rank, " on host ", host));
-  return MembershipView{static_cast<uint32_t>(rank), static_cast<uint32_t>(hosts.size()),
-                        member_config(topology_, job.plan, static_cast<int>(rank)),
-                        job.record.specification.lease_s};
+  return MembershipView{static_cast<uint32_t>(rank),
+                        static_cast<uint32_t>(hosts.size()),
+                        member_config(topology_, job.plan, static_cast<int>(rank),
+                                      job.record.specification.timeout_s, job.record.specification.mtu),
+                        host,
+                        job.record.specification.lease_s,
+                        comes_back || job.plan.stripes.front().members[rank].aggregator < 0};
 }
 
 absl::StatusOr<JobView> Controller::renew(const std::string& name, const std::string& token, uint32_t rank) {
@@ -204,21 +281,48 @@ absl::Status Controller::leave(const std::string& name, const std::string& token
   if (job.record.members[rank].left || !job.live()) return absl::OkStatus();
   job.record.members[rank].joined = job.record.members[rank].left = true;
   if (absl::Status s = save_job(job); !s.ok()) return s;
-  if (std::all_of(job.record.members.begin(), job.record.members.end(),
-                  [](const MemberRecord& m) { return m.left; }))
-    end_job(job, "all ranks have left");
+  event("member_left", name, absl::StrCat("rank ", rank));
+  end_if_all_left(job);
   return absl::OkStatus();
 }
 
+void Controller::lose_member(Job& job, uint32_t rank, const std::string& reason) {
+  const std::string& name = job.record.specification.name;
+  const std::string text =
+      absl::StrCat("rank ", rank, " on host ", job.record.specification.hosts[rank], " is gone: ", reason);
+  job.record.members[rank].lost = true;
+  event("member_lost", name, text);
+  if (job.record.specification.on_loss == OnLoss::end || !job.record.attended) return finish_job(job, text);
+  if (absl::Status s = save_job(job); !s.ok()) event("store_failed", name, std::string(s.message()));
+  end_if_all_left(job);
+  if (job.live()) tell_coordinators(job, MemberLost{rank, text});
+}
+
 JobView Controller::view(const Job& job) const {
-  JobView v{job.record.specification.name,
-            job.record.state,
-            job.record.reason,
-            "",
-            static_cast<uint32_t>(job.record.members.size()),
-            0,
-            job.plan};
-  for (const MemberRecord& m : job.record.members) v.joined += m.joined && !m.left;
+  JobView v;
+  v.name = job.record.specification.name;
+  v.state = job.record.state;
+  if (job.in_change()) v.state = "changing";
+  v.reason = job.record.reason;
+  v.world = static_cast<uint32_t>(job.record.members.size());
+  v.changes = job.changes;
+  v.plan = job.plan;
+  v.on_loss = job.record.specification.on_loss;
+  v.version = job.version;
+  for (size_t rank = 0; rank < job.record.members.size(); ++rank) {
+    const MemberRecord& m = job.record.members[rank];
+    v.joined += m.joined && !m.left && !m.lost;
+    v.members.push_back({job.record.specification.hosts[rank], m.lost   ? "lost"
+                                                               : m.left ? "left"
+                                                               : job.attendants[rank].attendance != 0
+                                                                   ? "attending"
+                                                               : m.joined ? "joined"
+                                                                          : "awaited"});
+  }
+  static constexpr const char* kPhases[] = {"idle",       "pausing",  "removing", "fetching", "delivering",
+                                            "installing", "resuming", "running",  "ended"};
+  for (const Job::Stripe& stripe : job.stripes)
+    v.phases.emplace_back(kPhases[static_cast<size_t>(stripe.coordinator->phase())]);
   return v;
 }
 

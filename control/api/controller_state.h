@@ -3,23 +3,64 @@
 
 #include "control/api/controller.h"
 #include "control/api/records.h"
+#include "control/jobs/coordinator.h"
 
 namespace l3dml::control {
 
 struct Controller::Device {
   std::unique_ptr<target::SwitchTarget> target;  // null: not reached
   std::string problem;
-  bool known = false;  // its capability is that of resources_
-  bool stale = true;   // what it holds may not be what it shall
+  bool known = false;    // its capability is that of resources_
+  bool stale = true;     // what it holds may not be what it shall
+  bool reached = false;  // since we started
+  bool lost = false;     // jobs were told
   int64_t next_try_ns = 0;
   int64_t pause_ns = 0;
+  int64_t lost_since_ns = 0;
+  DeviceEntries routes;  // that were written
+};
+
+// Asks the controller, which sees the whole job.
+class Controller::StripePlanner final : public Planner {
+ public:
+  StripePlanner(Controller* controller, Job* job, uint32_t stripe)
+      : controller_(*controller), job_(*job), stripe_(stripe) {}
+  std::optional<EpochPlan> plan(const std::set<MemberId>& members,
+                                const std::set<SwitchId>& switches) override {
+    return controller_.replan(job_, stripe_, members, switches);
+  }
+
+ private:
+  Controller& controller_;
+  Job& job_;
+  uint32_t stripe_;
 };
 
 struct Controller::Job {
+  struct Stripe {
+    std::unique_ptr<StripePlanner> planner;
+    std::unique_ptr<Coordinator> coordinator;
+    bool withdrawn = false;          // devices shall hold nothing of it now
+    std::optional<StripePlan> next;  // of the epoch being installed; its resources are taken, not the plan's
+    std::map<SiteId, std::pair<uint32_t, uint32_t>> ranges;  // slots of the newest plan: base, ring
+  };
+  struct Attendant {
+    uint64_t attendance = 0;  // 0: no stream
+    Send send;
+    std::map<uint32_t, ToMember> last;  // by stripe; said again if the stream broke
+  };
+
   JobRecord record;
-  JobPlan plan;
-  std::vector<int64_t> deadlines_ns;  // by rank; of the lease
+  JobPlan plan;  // of the running epochs
+  std::vector<Stripe> stripes;
+  std::vector<Attendant> attendants;        // by rank
+  std::vector<int64_t> deadlines_ns;        // by rank; of the lease
+  std::vector<DeviceEntries> parts;         // by site: what devices shall hold of it,
+  std::map<SiteId, DeviceEntries> written;  // and what was written
+  uint32_t changes = 0;
+  uint64_t version = 0;
   bool live() const { return record.state != "ended"; }
+  bool in_change() const;
 };
 
 }  // namespace l3dml::control

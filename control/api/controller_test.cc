@@ -101,7 +101,7 @@ class ControllerTest : public ::testing::Test {
   }
   void join_all(const JobView& view) {
     for (const char* host : {"w0", "w1", "e0", "e1"})
-      ASSERT_TRUE(controller_->join(view.name, view.token, host).ok());
+      ASSERT_TRUE(controller_->join({view.name, view.token, host}).ok());
   }
 
   std::map<std::string, std::unique_ptr<target::FakeTarget>> fakes_;
@@ -119,7 +119,7 @@ TEST_F(ControllerTest, a_job_is_installed_joined_and_ends_when_all_have_left) {
   EXPECT_GT(admitted("east"), 0u);
   for (uint32_t rank = 0; rank < 4; ++rank) {
     const auto member =
-        controller_->join("train", created->token, std::vector<std::string>{"w0", "w1", "e0", "e1"}[rank]);
+        controller_->join({"train", created->token, std::vector<std::string>{"w0", "w1", "e0", "e1"}[rank]});
     ASSERT_TRUE(member.ok()) << member.status();
     EXPECT_EQ(member->rank, rank);
     EXPECT_NE(member->config.find("\"aggregator\""), std::string::npos);
@@ -148,8 +148,8 @@ TEST_F(ControllerTest, calls_may_be_repeated_but_not_contradicted) {
 
 TEST_F(ControllerTest, without_the_token_nobody_gets_an_index) {
   ASSERT_TRUE(controller_->create_job(job()).ok());
-  EXPECT_EQ(controller_->join("train", "guess", "w0").status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(controller_->join("other", "guess", "w0").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(controller_->join({"train", "guess", "w0"}).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(controller_->join({"other", "guess", "w0"}).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ControllerTest, a_lease_that_runs_out_ends_the_job_with_the_workers_name) {

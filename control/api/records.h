@@ -1,29 +1,37 @@
-// The stored form of topology and jobs.
+// The stored form of topology and jobs. Fields that an older controller did not write have their defaults.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
-#include "control/api/controller.h"
+#include "control/api/views.h"
 
 namespace l3dml::control {
 
+NLOHMANN_JSON_SERIALIZE_ENUM(OnLoss, {{OnLoss::end, "end"}, {OnLoss::go_on, "go_on"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Capability, name, pipes, slots, lanes, lanes_per_pass, neighbors,
                                    seq_entries, jobs, groups)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SiteRecord, name, address, device_id, router)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostRecord, name, site, rate_bps, delay_s, port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkRecord, name, a, b, rate_bps, delay_s, loss, port_a, port_b, down)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpecification, name, hosts, roots, stripes, lanes, lease_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SiteRecord, name, address, device_id, router, drained,
+                                                removed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HostRecord, name, site, rate_bps, delay_s, port, removed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LinkRecord, name, a, b, rate_bps, delay_s, loss, port_a,
+                                                port_b, down, removed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JobSpecification, name, hosts, roots, stripes, lanes, lease_s,
+                                                on_loss, timeout_s, mtu, inner)
 
 struct MemberRecord {
-  bool joined = false, left = false;
+  bool joined = false, left = false, lost = false;
+  std::string instance;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemberRecord, joined, left)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MemberRecord, joined, left, lost, instance)
 
 struct JobRecord {
   JobSpecification specification;
   std::string token, state, reason, plan;  // plan: plan_json.h; empty once ended
   std::vector<MemberRecord> members;       // by rank
+  bool attended = false;                   // members take part in epoch changes
+  std::vector<std::string> next;           // by stripe: the plan being installed, "" if none
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobRecord, specification, token, state, reason, plan, members)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JobRecord, specification, token, state, reason, plan, members,
+                                                attended, next)
 
 }  // namespace l3dml::control

@@ -187,11 +187,16 @@ absl::Status apply(target::SwitchTarget& device, const Change& change) {
 }
 
 absl::StatusOr<size_t> reconcile(target::SwitchTarget& device, const DeviceEntries& wanted) {
-  DeviceEntries possible = wanted;  // without what the device's program has built in
-  std::erase_if(possible.entries, [&](const Entry& e) { return !has_table(device, e.key.table); });
   auto installed = read_installed(device);
   if (!installed.ok()) return installed.status();
-  const Change change = diff(*installed, possible);
+  return reconcile(device, wanted, *installed);
+}
+
+absl::StatusOr<size_t> reconcile(target::SwitchTarget& device, const DeviceEntries& wanted,
+                                 const DeviceEntries& installed) {
+  DeviceEntries possible = wanted;  // without what the device's program has built in
+  std::erase_if(possible.entries, [&](const Entry& e) { return !has_table(device, e.key.table); });
+  const Change change = diff(installed, possible);
   if (absl::Status s = apply(device, change); !s.ok()) return s;
   return change.added.size() + change.modified.size() + change.removed.size() + change.groups_set.size() +
          change.groups_removed.size();

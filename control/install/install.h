@@ -25,6 +25,8 @@ absl::Status apply(target::SwitchTarget& device, const Change& change);
 
 // Makes the device hold exactly `wanted`; returns how many writes that took.
 absl::StatusOr<size_t> reconcile(target::SwitchTarget& device, const DeviceEntries& wanted);
+absl::StatusOr<size_t> reconcile(target::SwitchTarget& device, const DeviceEntries& wanted,
+                                 const DeviceEntries& installed);  // which was read before
 
 // The counters of these segments start from 0: between removing an epoch's admission and installing the next
 // one's.

@@ -24,6 +24,29 @@ void Coordinator::start(int64_t now_ns) {
   if (phase_ == Phase::idle) begin_pause();
 }
 
+void Coordinator::adopt(const EpochPlan& plan, uint8_t epoch, uint8_t newest_epoch, uint32_t first_number) {
+  if (phase_ != Phase::idle) return;
+  phase_ = Phase::running;
+  plan_ = plan;
+  epoch_ = epoch;
+  newest_epoch_ = newest_epoch;
+  first_number_ = first_number;
+  newest_number_ = first_number - 1;
+  final_.assign(plan.window, std::nullopt);
+  for (SwitchId id : plan.switches) {
+    Switch& which = switches_[id];
+    which.stamps.known = which.clean = false;
+    which.follows_epoch = true;
+  }
+}
+
+void Coordinator::heard_change(uint32_t change, int64_t now_ns) {
+  if (change <= change_) return;
+  now_ns_ = now_ns;
+  change_ = change;
+  if (in_change()) begin_pause();  // what was asked for so far looks stale to that member
+}
+
 void Coordinator::handle(const Report& report, int64_t now_ns) {
   now_ns_ = now_ns;
   if (phase_ == Phase::ended) {  // a latecomer is told, else it would wait for ever

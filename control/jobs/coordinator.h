@@ -42,6 +42,11 @@ class Coordinator {
               const std::set<SwitchId>& switches);
 
   void start(int64_t now_ns);  // brings the job up: the first change
+  // Instead of start(): the job runs already, installed by somebody else or before we came to be. Stamps of
+  // the plan's switches are not known. `newest_epoch`: newest that may have been installed anywhere.
+  void adopt(const EpochPlan& plan, uint8_t epoch, uint8_t newest_epoch, uint32_t first_number);
+  // A member has heard of this change, perhaps from a coordinator before us: the next ones are newer.
+  void heard_change(uint32_t change, int64_t now_ns);
   void handle(const Report& report, int64_t now_ns);
   void tick(int64_t now_ns);             // call when next_deadline_ns() has come; earlier is harmless
   int64_t next_deadline_ns() const;      // INT64_MAX when nothing waits
@@ -53,6 +58,7 @@ class Coordinator {
   uint32_t first_number() const { return first_number_; }
   const EpochPlan& plan() const { return plan_; }
   const std::set<MemberId>& members() const { return members_; }
+  const std::string& end_reason() const { return end_reason_; }
 
  private:
   struct Switch {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "control/jobs/form.h"
 #include "control/jobs/stamps.h"
 
 namespace l3dml::control {
@@ -178,40 +179,117 @@ absl::StatusOr<JobPlan> plan_job(const Topology& topology, const JobRequest& req
   return plan;
 }
 
-bool reserve_job(const JobPlan& plan, std::vector<DeviceResources>* devices) {
-  for (const StripePlan& stripe : plan.stripes)
-    for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
-      DeviceResources& device = (*devices)[stripe.tree.aggregators[a].site];
-      const AggregatorPlan& given = stripe.aggregators[a];
-      bool free = device.slots.reserve(given.slot_base, stripe.ring) &&
-                  device.jobs.reserve(given.job_index) && device.groups.reserve(given.mgid);
-      for (size_t c = 0; c < given.neighbors.size() && free; ++c)
-        free = device.neighbors.reserve(given.neighbors[c]) &&
-               device.seq_entries.reserve(given.seq_rings[c].base, given.seq_rings[c].length);
-      if (given.parent_neighbor != 0 && free)
-        free = device.neighbors.reserve(given.parent_neighbor) &&
-               device.seq_entries.reserve(given.parent_seq_ring.base, given.parent_seq_ring.length);
-      if (!free) return false;
+absl::StatusOr<StripePlan> replan_stripe(const Topology& topology, const JobPlan& plan, size_t index,
+                                         const std::vector<int>& ranks, const SizingOptions& sizing,
+                                         const TreeOptions& tree_options,
+                                         std::vector<DeviceResources>* devices) {
+  const StripePlan& old = plan.stripes[index];
+  std::vector<HostId> members;
+  for (const int rank : ranks) members.push_back(plan.members[rank]);
+
+  // The old root if it still can; else the best one there is.
+  StripePlan stripe;
+  stripe.job = old.job;
+  stripe.share = old.share;
+  stripe.shards = old.shards;
+  auto tree = build_tree(topology, members, old.tree.aggregators.front().site, by_delay, tree_options);
+  if (!tree.ok()) {
+    auto form = choose_form(topology, members, sizing, {.stripes = 1, .inner = tree_options.inner});
+    if (!form.ok()) return form.status();
+    tree = build_tree(topology, members, form->front().root, by_delay, tree_options);
+    if (!tree.ok()) return tree.status();
+  }
+  stripe.tree = *std::move(tree);
+  uint32_t shards = 1;
+  if (absl::Status s = check_devices(topology, stripe, plan.lanes, *devices, &shards); !s.ok()) return s;
+  if (shards > stripe.shards)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the job's ", stripe.shards, " shards cannot be spread over switches of ", shards,
+                     " pipes: aggregate at switches with as many pipes as before"));
+  const std::vector<MemberPlace> found = places(stripe.tree, members);
+  stripe.members.assign(plan.members.size(), {-1, 0});
+  for (size_t i = 0; i < ranks.size(); ++i) stripe.members[ranks[i]] = found[i];
+
+  // The other stripes load the same links; where one of them cannot be built it loads nothing.
+  std::vector<Tree> trees;
+  trees.reserve(plan.stripes.size());
+  std::vector<StripeShape> shapes;
+  size_t ours = 0;
+  for (size_t i = 0; i < plan.stripes.size(); ++i) {
+    auto other = i == index ? absl::StatusOr<Tree>(stripe.tree)
+                            : build_tree(topology, members, plan.stripes[i].tree.aggregators.front().site,
+                                         by_delay, tree_options);
+    if (!other.ok()) continue;
+    if (i == index) ours = shapes.size();
+    trees.push_back(*std::move(other));
+    shapes.push_back({&trees.back(), plan.stripes[i].share});
+  }
+  JobSize size = size_job(topology, shapes, sizing);
+  absl::Status first_failure;
+  for (uint32_t window = std::min(size.stripes[ours].window, plan.look_ahead);; window /= 2) {
+    const uint32_t least = std::max(kMinWindow, stripe.shards);
+    std::vector<uint32_t> windows;
+    for (size_t i = 0; i < shapes.size(); ++i)
+      windows.push_back(i == ours ? std::max(window, least) : size.stripes[i].window);
+    JobSize fitting = size;
+    if (windows[ours] != size.stripes[ours].window)
+      apply_windows(&fitting, windows, plan.lanes, std::string(first_failure.message()));
+    stripe.window = windows[ours];
+    stripe.ring = std::max(2 * stripe.window / stripe.shards, 1u);
+    stripe.rate_bps = fitting.stripes[ours].rate_bps;
+    stripe.rtt_s = fitting.stripes[ours].rtt_s;
+    std::vector<DeviceResources> trial = *devices;
+    const absl::Status status = place_stripe(topology, fitting.stripes[ours], plan.lanes, &trial, &stripe);
+    if (status.ok()) {
+      *devices = std::move(trial);
+      return stripe;
     }
+    if (first_failure.ok()) first_failure = status;
+    if (window <= least) return first_failure;
+  }
+}
+
+bool reserve_stripe(const StripePlan& stripe, std::vector<DeviceResources>* devices) {
+  for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
+    DeviceResources& device = (*devices)[stripe.tree.aggregators[a].site];
+    const AggregatorPlan& given = stripe.aggregators[a];
+    bool free = device.slots.reserve(given.slot_base, stripe.ring) && device.jobs.reserve(given.job_index) &&
+                device.groups.reserve(given.mgid);
+    for (size_t c = 0; c < given.neighbors.size() && free; ++c)
+      free = device.neighbors.reserve(given.neighbors[c]) &&
+             device.seq_entries.reserve(given.seq_rings[c].base, given.seq_rings[c].length);
+    if (given.parent_neighbor != 0 && free)
+      free = device.neighbors.reserve(given.parent_neighbor) &&
+             device.seq_entries.reserve(given.parent_seq_ring.base, given.parent_seq_ring.length);
+    if (!free) return false;
+  }
   return true;
 }
 
-void release_job(const JobPlan& plan, std::vector<DeviceResources>* devices) {
-  for (const StripePlan& stripe : plan.stripes)
-    for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
-      DeviceResources& device = (*devices)[stripe.tree.aggregators[a].site];
-      const AggregatorPlan& given = stripe.aggregators[a];
-      device.slots.release(given.slot_base, stripe.ring);
-      device.jobs.give_back(given.job_index);
-      device.groups.give_back(given.mgid);
-      for (size_t c = 0; c < given.neighbors.size(); ++c) {
-        device.neighbors.give_back(given.neighbors[c]);
-        device.seq_entries.release(given.seq_rings[c].base, given.seq_rings[c].length);
-      }
-      if (given.parent_neighbor == 0) continue;
-      device.neighbors.give_back(given.parent_neighbor);
-      device.seq_entries.release(given.parent_seq_ring.base, given.parent_seq_ring.length);
+void release_stripe(const StripePlan& stripe, std::vector<DeviceResources>* devices) {
+  for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
+    DeviceResources& device = (*devices)[stripe.tree.aggregators[a].site];
+    const AggregatorPlan& given = stripe.aggregators[a];
+    device.slots.release(given.slot_base, stripe.ring);
+    device.jobs.give_back(given.job_index);
+    device.groups.give_back(given.mgid);
+    for (size_t c = 0; c < given.neighbors.size(); ++c) {
+      device.neighbors.give_back(given.neighbors[c]);
+      device.seq_entries.release(given.seq_rings[c].base, given.seq_rings[c].length);
     }
+    if (given.parent_neighbor == 0) continue;
+    device.neighbors.give_back(given.parent_neighbor);
+    device.seq_entries.release(given.parent_seq_ring.base, given.parent_seq_ring.length);
+  }
+}
+
+bool reserve_job(const JobPlan& plan, std::vector<DeviceResources>* devices) {
+  return std::all_of(plan.stripes.begin(), plan.stripes.end(),
+                     [&](const StripePlan& stripe) { return reserve_stripe(stripe, devices); });
+}
+
+void release_job(const JobPlan& plan, std::vector<DeviceResources>* devices) {
+  for (const StripePlan& stripe : plan.stripes) release_stripe(stripe, devices);
 }
 
 }  // namespace l3dml::control

@@ -29,7 +29,7 @@ DeviceEntries own(const Topology& topology, SiteId id) {
               prefix(bytes_of(function_prefix(site.prefix, site.locator, Function::aggregate)), 72), kLocal));
   for (size_t h = 0; h < topology.hosts().size(); ++h) {
     const Host& host = topology.hosts()[h];
-    if (host.site != id) continue;
+    if (host.site != id || !host.present) continue;
     const auto host_id = static_cast<HostId>(h);
     const EntryData to_host = forward(host.port, host.mac);
     out.entries.push_back(

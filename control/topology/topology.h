@@ -35,6 +35,7 @@ struct Host {
   Mac mac{};
   double rate_bps = 0;  // 0: not limited
   double delay_s = 0;   // one way
+  bool present = true;  // false: removed; its address and port stay taken
 };
 
 struct Link {
@@ -69,6 +70,8 @@ class Topology {
   const std::vector<Step>& steps(SiteId site) const { return steps_[site]; }
 
   void set_link_up(LinkId link, bool up) { links_[link].up = up; }
+  void set_aggregates(SiteId site, bool aggregates) { sites_[site].aggregates = aggregates; }
+  void set_present(HostId host, bool present) { hosts_[host].present = present; }
 
   SiteId find_site(std::string_view name) const;  // -1: none
   HostId find_host(std::string_view name) const;

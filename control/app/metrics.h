@@ -1,0 +1,23 @@
+// The controller's Prometheus metrics: read from controller and switches at each scrape. METRICS.md lists
+// them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "control/api/controller.h"
+#include "prometheus/collectable.h"
+
+namespace l3dml::control {
+
+class ControllerMetrics final : public prometheus::Collectable {
+ public:
+  explicit ControllerMetrics(const Controller* controller) : controller_(*controller) {}
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const Controller& controller_;
+};
+
+}  // namespace l3dml::control
