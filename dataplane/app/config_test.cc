@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"seed: 1", "x.yaml: devices: at least one is needed"},
         Mistake{"seed: 1\nseed: 2\ndevices: [{}]", "x.yaml:2: seed: is given twice"},
         Mistake{"colour: red\ndevices: [{}]",
-                "x.yaml:1: colour: is not known here; there are bfrt, bfrt_tls, buffers, control, cpus, devices, eal, "
+                "x.yaml:1: colour: is not known here; there are bfrt, bfrt_tls, buffers, control, cpus, "
+                "devices, eal, "
                 "links, "
                 "log_level, poll, program, schema, seed, spin, status, workers"},
         Mistake{"log_level: loud\ndevices: [{}]",

@@ -27,7 +27,7 @@ class Checklist(harness.ServerCase):
         cls.addClassCleanup(folder.cleanup)
         schema = os.path.join(folder.name, "bf-rt.json")
         program.one_of_everything(schema)
-        cls.server = harness.SchemaServer(schema, "--program", "everything", "--pipes", str(cls.PIPES), "--devices", 
+        cls.server = harness.SchemaServer(schema, "--program", "everything", "--pipes", str(cls.PIPES), "--devices",
                                           str(cls.DEVICES))
 
     def setUp(self):
