@@ -176,7 +176,7 @@ int main_of(int argc, char** argv) {
   const auto with_file = [&](CLI::App* sub) {
     sub->add_option("FILE", options.file, "a lab file, or the name of one that comes along (l3dml-lab list)")
         ->required();
-    sub->add_option("--backend", options.backend, "l3dml or gloo, instead of the file's");
+    sub->add_option("--backend", options.backend, "l3dml, gloo or ps, instead of the file's");
     sub->add_option("--tcp", options.tcp,
                     "congestion control in the workers' namespaces, instead of the file's");
     sub->add_option("--roots", options.roots, "sites of the roots, one stripe each, comma-separated");

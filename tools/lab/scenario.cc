@@ -342,12 +342,23 @@ absl::StatusOr<Scenario> parse_scenario(const std::string& text, const std::stri
   return finish(Field::parse(text, file), file);
 }
 
-const char* name(Backend backend) { return backend == Backend::l3dml ? "l3dml" : "gloo"; }
+const char* name(Backend backend) {
+  switch (backend) {
+    case Backend::l3dml:
+      return "l3dml";
+    case Backend::gloo:
+      return "gloo";
+    case Backend::ps:
+      return "ps";
+  }
+  return "";
+}
 
 absl::StatusOr<Backend> parse_backend(const std::string& text) {
   if (text == "l3dml") return Backend::l3dml;
   if (text == "gloo") return Backend::gloo;
-  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" must be l3dml or gloo"));
+  if (text == "ps") return Backend::ps;
+  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" must be l3dml, gloo or ps"));
 }
 
 absl::Status check_tcp(const std::string& congestion_control) {

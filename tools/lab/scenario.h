@@ -42,7 +42,7 @@ struct Workload {
   std::map<std::string, std::string> environment;
 };
 
-enum class Backend : uint8_t { l3dml, gloo };
+enum class Backend : uint8_t { l3dml, gloo, ps };  // ps: a parameter server on the first worker, over TCP
 
 struct Scenario {
   std::string name, file;

@@ -66,7 +66,7 @@ TEST(Scenario, refuses_with_line_key_and_what_would_be_right) {
       {"too few", "workers: 2", "workers: 0", nullptr},
       {"not yaml", "sites:", "sites: [", "x.yaml:"},
       {"backend", "name: two", "name: two\nbackend: nccl",
-       "x.yaml:2: backend: \"nccl\" must be l3dml or gloo"},
+       "x.yaml:2: backend: \"nccl\" must be l3dml, gloo or ps"},
       {"tcp", "name: two", "name: two\ntcp: none", "x.yaml:2: tcp: this kernel has no \"none\"; it has "},
       {"command", "{steps: 5}", "{steps: 5, command: [true]}",
        "x.yaml:9: workload: steps is an option of the training script"},

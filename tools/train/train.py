@@ -4,6 +4,7 @@
 One process per worker, as torchrun or the lab starts them: RANK and WORLD_SIZE in the environment, and
     --backend l3dml   L3DML_JOB names the job file, build/tools/torch is on PYTHONPATH
     --backend gloo    GLOO_SOCKET_IFNAME names the interface
+    --backend ps      a parameter server: rank 0 sums what all ranks send to it and sends each the sum; over gloo's TCP
 
 Everything but the backend is the same in both runs: data split, order, initial weights, and how time is measured. A
 communication hook notes when the first gradient bucket of a step is ready and when the last one is summed; what lies
@@ -69,6 +70,21 @@ class CommunicationClock:
         self.bytes += buffer.numel() * buffer.element_size()
         return dist.all_reduce(buffer, async_op=True).get_future().then(self.done)
 
+    def parameter_server_hook(self, _, bucket):
+        """The same sums through rank 0: in by n - 1 flows, out by n - 1. One bucket after the other, in the order of DDP."""
+        if self.first_ready is None:
+            self.first_ready = time.perf_counter()
+        buffer = bucket.buffer().div_(self.world)
+        self.bytes += buffer.numel() * buffer.element_size()
+        serves = dist.get_rank() == 0
+        parts = [torch.empty_like(buffer) for _ in range(self.world)] if serves else None
+        dist.gather(buffer, parts, dst=0)
+        dist.scatter(buffer, [torch.stack(parts).sum(0)] * self.world if serves else None, src=0)
+        self.last_done = time.perf_counter()
+        future = torch.futures.Future()
+        future.set_result(buffer)
+        return future
+
     def done(self, future):
         self.last_done = time.perf_counter()
         return future.value()[0]
@@ -97,7 +113,7 @@ def weights_hash(model):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--backend", choices=["l3dml", "gloo"], required=True)
+    parser.add_argument("--backend", choices=["l3dml", "gloo", "ps"], required=True)
     parser.add_argument("--init", default="env://", help="init_method of torch.distributed, e.g. file:///tmp/store")
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--steps", type=int, default=0, help="stop after so many steps; 0: after the epochs")
@@ -116,7 +132,7 @@ def main():
     if args.backend == "l3dml":
         import l3dml_torch
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    dist.init_process_group(args.backend, init_method=args.init, rank=rank, world_size=world,
+    dist.init_process_group("gloo" if args.backend == "ps" else args.backend, init_method=args.init, rank=rank, world_size=world,
                             timeout=datetime.timedelta(seconds=args.timeout))
 
     torch.manual_seed(args.seed)
@@ -124,7 +140,7 @@ def main():
     net = Net()
     clock = CommunicationClock(world)
     model = nn.parallel.DistributedDataParallel(net, broadcast_buffers=False, bucket_cap_mb=1)
-    model.register_comm_hook(None, clock.hook)
+    model.register_comm_hook(None, clock.parameter_server_hook if args.backend == "ps" else clock.hook)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
 
     plan = list(batches(args.seed, args.epochs, rank, world, args.batch, len(train_y)))
