@@ -7,6 +7,8 @@ namespace {
 
 // Field ids of the length classes: below 64, 64, ... 9216 and more.
 constexpr uint32_t kRxLengths = 21, kTxLengths = 44;
+constexpr uint32_t kRxFrames = 1, kRxOctets = 6, kTxFrames = 33, kTxOctets = 37;
+constexpr uint32_t kRates = 92;  // sent and received frames, sent and received bits per second
 
 }  // namespace
 
@@ -49,6 +51,27 @@ PortStatTable::Values PortStatTable::base(uint32_t port) const {
   return found == bases_.end() ? Values{} : found->second;
 }
 
+void PortStatTable::tick(int64_t now_ns) {
+  const auto* interval = attribute(bfrt_proto::TableAttribute::kIntvlMs);
+  if (interval == nullptr || interval->intvl_ms().intvl_val() == 0 || now_ns < next_poll_ns_) return;
+  next_poll_ns_ = now_ns + int64_t{interval->intvl_ms().intvl_val()} * 1'000'000;
+  device_.run([&] {
+    ports().each([&](const Key& key) {
+      Sample& sample = samples_[PortTable::port_of(key)];
+      const Values values = counters(PortTable::port_of(key));
+      const int64_t passed_ns = sample.time_ns == 0 ? 0 : now_ns - sample.time_ns;
+      constexpr uint32_t kCounted[] = {kTxFrames, kRxFrames, kTxOctets, kRxOctets};
+      for (size_t i = 0; i < 4 && passed_ns > 0; ++i) {
+        const uint64_t more = (values[kCounted[i]] - sample.values[kCounted[i]]) * (i < 2 ? 1 : 8);
+        sample.rates[i] =
+            static_cast<uint64_t>(static_cast<double>(more) * 1e9 / static_cast<double>(passed_ns));
+      }
+      sample.values = values;
+      sample.time_ns = now_ns;
+    });
+  });
+}
+
 absl::Status PortStatTable::modify(WriteContext& context, const Key& key, const Data& data) {
   const uint32_t port = PortTable::port_of(key);
   if (!ports().added(port)) return error(absl::StatusCode::kNotFound, "the port was not added");
@@ -78,9 +101,12 @@ absl::Status PortStatTable::clear(WriteContext& context) {
 void PortStatTable::emit_port(const Key& key, const Values& raw, const Emit& emit) const {
   const uint32_t port = PortTable::port_of(key);
   const Values offsets = base(port);
+  const auto sample = samples_.find(port);
   Data data;
   for (const FieldInfo& field : info_.data)
-    if (field.id < kFields)
+    if (field.id >= kRates && field.id < kRates + 4 && sample != samples_.end())
+      data.fields.push_back({field.id, from_uint(sample->second.rates[field.id - kRates], 8)});
+    else if (field.id < kFields)
       data.fields.push_back({field.id, from_uint(raw[field.id] + offsets[field.id], 8)});
   emit({&key, &data, port});
 }

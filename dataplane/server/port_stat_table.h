@@ -20,7 +20,14 @@ class PortStatTable : public Table {
   absl::Status clear(WriteContext& context) override;
   absl::Status read(const ReadQuery&, const Key& key, const Emit& emit) override;
   absl::Status read_all(const ReadQuery&, const Emit& emit) override;
-  void wipe(WriteContext&) override { bases_.clear(); }
+  void wipe(WriteContext&) override {
+    bases_.clear();
+    samples_.clear();
+    forget_attributes();
+  }
+  bool ticks() const override { return true; }
+  // Rates ($TX_PPS, $RX_PPS, $TX_RATE, $RX_RATE) are those of the last whole poll interval, if one is set.
+  void tick(int64_t now_ns) override;
 
  private:
   static constexpr size_t kFields = 96;          // ids count from 1
@@ -31,6 +38,13 @@ class PortStatTable : public Table {
   Values base(uint32_t port) const;
   void emit_port(const Key& key, const Values& raw, const Emit& emit) const;
 
+  struct Sample {
+    int64_t time_ns = 0;
+    Values values{};
+    std::array<uint64_t, 4> rates{};  // frames and bits per second, sent and received, in the table's order
+  };
+  absl::flat_hash_map<uint32_t, Sample> samples_;  // by port
+  int64_t next_poll_ns_ = 0;
   absl::flat_hash_map<uint32_t, Values> bases_;  // added to the device's counters, modulo 2^64
 };
 

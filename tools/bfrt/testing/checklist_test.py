@@ -172,6 +172,19 @@ class Checklist(harness.ServerCase):
         self.assertEqual(len(hits.entries()), 64)
         self.fails("INVALID_ARGUMENT", pool.get, {"$REGISTER_INDEX": 1024})
 
+    def test_08_handles_and_ids_by_name(self):
+        route = self.c.table("route")
+        route.add({"hdr.ipv4.dst_addr": "10.0.0.0/8"}, "set_port", port=4)
+        entity = self._wildcard(route)
+        entity.table_entry.handle_id = route.handle({"hdr.ipv4.dst_addr": "10.0.0.0/8"})
+        self.assertEqual(route.decode(self.c.read([entity])[0].table_entry).data["port"], 4)
+        wanted = pb.Entity()
+        wanted.object_id.table_object.table_name = "Ingress.route"
+        self.assertEqual(self.c.read([wanted])[0].object_id.id, route.id)
+        wanted.object_id.table_object.action_name.action = "Ingress.drop"
+        self.assertEqual(self.c.read([wanted])[0].object_id.id, route.info["action_specs"][1]["id"])
+        self.fails("NOT_FOUND", route.handle, {"hdr.ipv4.dst_addr": "11.0.0.0/8"})
+
     def _keyed(self, table, key):
         entity = self._wildcard(table)
         table._fill_key(entity.table_entry.key, key)

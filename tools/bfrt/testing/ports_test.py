@@ -110,6 +110,15 @@ class Ports(harness.ServerCase):
         self.a.table("$PORT_STAT").clear()
         self.assertEqual(set(self.a.table("$PORT_STAT").get({"$DEV_PORT": 0}).data.values()), {0})
 
+    def test_rates_are_those_of_the_poll_interval(self):
+        from bfrt_grpc import bfruntime_pb2 as pb
+        self.assertEqual(self.frames(self.a, 0, "$RX_PPS"), 0)
+        self.a.table("$PORT_STAT").set_attribute(intvl_ms=pb.StatePullIntvl(intvl_val=20))
+        self.until("a rate is known", lambda: self.frames(self.a, 0, "$RX_PPS") > 0)
+        data = self.a.table("$PORT_STAT").get({"$DEV_PORT": 0}).data
+        self.assertAlmostEqual(data["$RX_RATE"] / data["$RX_PPS"], 8 * (len(FRAME) + 4), delta=1)
+        self.a.table("$PORT_STAT").set_attribute(intvl_ms=pb.StatePullIntvl(intvl_val=0))
+
     def test_near_loopback_returns_what_is_sent(self):
         self.add(self.b, 8, **{"$PORT_ENABLE": True, "$LOOPBACK_MODE": "BF_LPBK_MAC_NEAR"})
         self.addCleanup(self.b.table("$PORT").delete, {"$DEV_PORT": 8})

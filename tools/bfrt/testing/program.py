@@ -72,6 +72,8 @@ def one_of_everything(path):
     p.register("pipe.Ingress.pool", ["Ingress.pool.first", "Ingress.pool.second"])
     p.register("pipe.Ingress.single", ["Ingress.single.f1"], width=16)
     p.counter("pipe.Ingress.hits")
+    p.filters.append({"name": "pipe.IngressDeparser.learn", "id": 0x8E000001, "annotations": [], "fields": [
+        dict(number("src_addr", 1, 48), read_only=False), dict(number("port", 2, 9), read_only=False)]})
     p.write(path)
 
 
