@@ -659,3 +659,86 @@ def no_route(made):
 def foreign_mac(made):
     frame = ipv6(WORKER, address(ELSEWHERE, HOST, low=1), udp(1, 2, b"astray"))
     made.packet(1, ethernet(0x86DD, frame, dst=bytes.fromhex("02000000ffff")))
+
+
+# ---- malformed below L3DML, and what only x86 tells apart
+@case_without_job("an IPv4 header of another version, too short, or with a wrong checksum is dropped", X86)
+def bad_ipv4_header(made):
+    payload = udp(1000, 2000, b"old")
+    for first, checksum in ((0x55, 0), (0x44, 0), (0x45, 1)):
+        head = struct.pack(">BBHHHBBHII", first, 0, 20 + len(payload), 1, 0, 64, 17, checksum, 0xC0A80001, 0x0A000001)
+        made.packet(1, ethernet(0x0800, head + payload))
+
+
+@case_without_job("an IPv6 header of another version is dropped", X86)
+def bad_ipv6_header(made):
+    frame = ipv6(address(LOCATOR, HOST, low=100), address(ELSEWHERE, HOST, low=1), udp(1, 2, b"odd"), version=5)
+    made.packet(1, ethernet(0x86DD, frame))
+
+
+@case("a fragment sent to an aggregation address is refused", X86)
+def fragment(job):
+    frame = ipv6(job.host(0), address(LOCATOR, AGGREGATE, 7, 0), struct.pack(">BBHI", 17, 0, 1, 1) + bytes(64), 44)
+    job.case.packet(1, ethernet(0x86DD, frame))
+
+
+@case_without_job("a frame that is neither IP nor ARP is dropped", X86)
+def unsupported_ethertype(made):
+    made.packet(1, ethernet(0x88CC, bytes(46)))
+
+
+@case_without_job("a neighbour that is not known yet is asked for, and the packet dropped", X86)
+def no_neighbor(made):
+    gateway(made)
+    made.table("pipe.Ingress.forwarder.prefix6", {"hdr.ipv6.dst_addr": (address(LOCATOR, HOST), 64)},
+               "Ingress.forwarder.forward", {"port": 2, "dmac": 0})
+    made.packet(1, ethernet(0x86DD, ipv6(WORKER, address(LOCATOR, HOST, low=7), udp(1, 2, b"who"))))
+
+
+@case_without_job("a packet routed to a port that is down is dropped", X86)
+def port_down(made):
+    made.table("pipe.Ingress.forwarder.prefix6", {"hdr.ipv6.dst_addr": (address(0x4400, HOST), 56)},
+               "Ingress.forwarder.forward", {"port": 99, "dmac": 0x0200000000BB})
+    made.packet(1, ethernet(0x86DD, ipv6(WORKER, address(0x4401, HOST, low=1), udp(1, 2, b"down"))))
+
+
+@case("a result for a receiver that nobody described is not sent", X86)
+def unknown_replica(job):
+    tables = job.case.config["tables"]
+    tables[:] = [t for t in tables if t["table"] != "pipe.Egress.replica.replica"]
+    job.up(0)
+    job.up(1)
+
+
+@case("number, slot and UDP port that contradict each other are refused", X86)
+def wrong_shard(job):
+    job.up(0, udp_port=19508)
+    job.up(0, slot=64 + 5)
+
+
+@case("repairs end where first transmissions have allowed no more", X86, seq_ring=256)
+def nack_limited(job):
+    job.up(0)
+    job.up(1)
+    for _ in range(70):
+        job.nack(0, 0, 1)
+
+
+@case_without_job("ARP for the switch's own address is answered", X86)
+def arp(made):
+    made.table("pipe.Ingress.forwarder.local4", {"hdr.ipv4.dst_addr": 0x0A000001}, "Ingress.forwarder.local", {})
+    made.table("pipe.Ingress.forwarder.host4", {"hdr.ipv4.dst_addr": 0x0A000002}, "Ingress.forwarder.forward",
+               {"port": 1, "dmac": int.from_bytes(HOST_MAC, "big")})
+    for asked in (0x0A000001, 0x0A000009):
+        body = struct.pack(">HHBBH", 1, 0x0800, 6, 4, 1) + HOST_MAC + struct.pack(">I", 0x0A000002) + bytes(6)
+        made.packet(1, ethernet(0x0806, body + struct.pack(">I", asked), dst=b"\xff" * 6))
+
+
+@case_without_job("a neighbour solicitation for the switch's own address is answered", X86)
+def neighbor_solicitation(made):
+    gateway(made)
+    group = 0xFF0200000000000000000001FF000000 | GATEWAY & 0xFFFFFF
+    body = struct.pack(">BBHI", 135, 0, 0, 0) + GATEWAY.to_bytes(16, "big") + b"\x01\x01" + HOST_MAC
+    frame = bytearray(icmpv6(WORKER, group, body, hop_limit=255))
+    frame[:6] = b"\x33\x33" + frame[50:54]
+    made.packet(1, bytes(frame))
