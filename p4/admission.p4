@@ -67,7 +67,7 @@ control Admission(inout header_t hdr, inout ingress_metadata_t ig_md, in bit<9> 
   action speak_for(bit<16> neighbor, bit<9> port, bit<16> job, bit<8> epoch, bit<8> flags, bit<16> udp_dst_port) {
     ig_md.admitted = 1;
     ig_md.neighbor = neighbor;
-    ig_md.out_port = port;
+    ig_md.generated_port = port;
     hdr.l3dml.job = job;
     hdr.l3dml.epoch = epoch;
     hdr.l3dml.flags = flags;

@@ -126,8 +126,8 @@ control Forwarder(inout header_t hdr, inout ingress_metadata_t ig_md) {
 
   apply {
     if (hdr.ipv6.isValid()) {
-      if (!local6.apply().hit) {
-        if (!host6.apply().hit) {
+      if (!host6.apply().hit) {  // first: whether the packet is ours gates the first register
+        if (!local6.apply().hit) {
           prefix6.apply();
         }
       }

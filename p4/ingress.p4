@@ -176,7 +176,7 @@ control Ingress(inout header_t hdr, inout ingress_metadata_t ig_md, in ingress_i
     bridge();
     hdr.generator.setInvalid();
     remove_lanes();
-    ig_tm_md.ucast_egress_port = ig_md.out_port;
+    ig_tm_md.ucast_egress_port = ig_md.generated_port;
   }
   table deliver {
     key = {

@@ -182,6 +182,7 @@ struct ingress_metadata_t {
   bit<8> mirror_pass;         // MIRROR_*, 0: no copy
   bit<10> mirror_session;
   bit<9> out_port;            // the forwarder's choice
+  bit<9> generated_port;      // of a SYNC that the packet generator made
   bit<1> routed;
   bit<1> no_route;
   bit<1> filled;              // the lanes were made here: not to be sent unless asked for

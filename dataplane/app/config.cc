@@ -173,6 +173,7 @@ DeviceConfig read_device(YamlMap& map, size_t index) {
   map.count("shards_per_pipe", d.shards_per_pipe, 1, 64);
   map.count("ring_entries", d.ring_entries, 64, 1 << 26);
   map.duration("sync_idle", d.sync_idle_ns);
+  map.text("budget", device.budget);
   map.each("ports", [&](const YAML::Node& node, const std::string& path) {
     YamlMap port(map.reader(), node, path);
     device.ports.push_back(read_port(port, device));

@@ -38,7 +38,8 @@ struct PortConfig {
 
 struct DeviceConfig {
   std::string name;
-  uint32_t id = 0;  // BfRuntime device_id
+  uint32_t id = 0;              // BfRuntime device_id
+  std::string budget = "none";  // chip that it must fit: tofino1, tofino2
   pipeline::DeviceConfig device;
   std::vector<PortConfig> ports;
 };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/app/config.h"
+#include "dataplane/app/program.h"
 #include "dataplane/io/units.h"
 
 namespace l3dml::app {
@@ -38,6 +39,8 @@ absl::Status check_config(const SwitchConfig& config) {
   if (config.devices.empty()) return wrong("devices: at least one is needed");
   std::set<std::string> names;
   std::set<uint32_t> ids;
+  for (const DeviceConfig& device : config.devices)
+    if (auto status = check_budget(device); !status.ok()) return status;
   std::vector<std::map<uint16_t, const PortConfig*>> ports(config.devices.size());
   for (size_t d = 0; d < config.devices.size(); ++d) {
     const DeviceConfig& device = config.devices[d];

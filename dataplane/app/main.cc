@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/app/binding.h"
 #include "dataplane/app/control.h"
 #include "dataplane/app/endpoint.h"
 #include "dataplane/app/log.h"
 #include "dataplane/app/options.h"
+#include "dataplane/app/program.h"
 #include "dataplane/app/report.h"
 #include "dataplane/app/switch_ports.h"
 #include "dataplane/server/server.h"
 
 namespace l3dml::app {
-
-extern const std::string_view kProgramJson;  // p4/bf-rt.json, built in
 
 namespace {
 
@@ -71,13 +71,15 @@ absl::Status serve_bfrt(const SwitchConfig& config, Switch* the_switch, Ports& p
   if (!options.ok()) return options.status();
   for (size_t i = 0; i < config.devices.size(); ++i) {
     if (the_switch) ports.push_back(std::make_unique<SwitchPorts>(the_switch->members()[i]));
-    auto driver =
-        server::Driver::create({.device_id = config.devices[i].id,
-                                .program_name = config.program,
-                                .program_json = *text,
-                                .twin = the_switch ? the_switch->members()[i].device.get() : nullptr,
-                                .ports = the_switch ? ports[i].get() : nullptr,
-                                .pipes = config.devices[i].device.pipes});
+    pipeline::Device* const device = the_switch ? the_switch->members()[i].device.get() : nullptr;
+    const auto description = device ? bind_program(*text, *device) : text;
+    if (!description.ok()) return description.status();
+    auto driver = server::Driver::create({.device_id = config.devices[i].id,
+                                          .program_name = config.program,
+                                          .program_json = *description,
+                                          .twin = device,
+                                          .ports = the_switch ? ports[i].get() : nullptr,
+                                          .pipes = config.devices[i].device.pipes});
     if (!driver.ok()) return driver.status();
     if (auto status = bfrt.add_device(*std::move(driver)); !status.ok()) return status;
   }
@@ -161,9 +163,12 @@ int main(int argc, char** argv) {
   if (!parsed.options) return parsed.exit_code;
   if (!parsed.options->ask.empty()) return ask_running(*parsed.options);
   if (parsed.options->check) return 0;
-  const sigset_t signals = end_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::string command;
   for (int i = 0; i < argc; ++i) absl::StrAppend(&command, i ? " " : "", argv[i]);
+  if (!parsed.options->budget.empty())
+    return print_budget(parsed.options->config, *l3dml::tna::find_chip(parsed.options->budget),
+                        parsed.options->own_sizes, parsed.options->json, command);
+  const sigset_t signals = end_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return run(*parsed.options, command);
 }

@@ -20,11 +20,12 @@ constexpr const char* kFooter =
     "  l3dml-switch lab.yaml                     devices, ports and links from a file "
     "(dataplane/app/README.md)\n"
     "  l3dml-switch -i 0@veth0 -i 1@veth2        one device on kernel interfaces\n"
+    "  l3dml-switch --budget tofino1 lab.yaml    would its devices fit the chip? stage by stage\n"
     "  l3dml-switch --ask '{\"op\": \"stats\"}'      figures of a running switch\n"
     "What follows -- goes to DPDK's EAL, e.g. -- -l 0-3 -a 0000:01:00.0";
 
 struct Raw {
-  std::string config, port_file, log_level, bfrt, status, control, schema, program, ask;
+  std::string config, port_file, log_level, bfrt, status, control, schema, program, ask, budget;
   std::vector<std::string> interfaces, eal;
   unsigned workers = 0, pipes = 0;
   bool poll = false, check = false, json = false, schema_only = false;
@@ -66,6 +67,8 @@ absl::StatusOr<Options> combine(const Raw& raw) {
   options.json = raw.json;
   options.schema_only = raw.schema_only;
   options.ask = raw.ask;
+  options.budget = raw.budget;
+  options.own_sizes = raw.config.empty();
   if (auto status = check_config(config); !status.ok()) return status;
   return options;
 }
@@ -97,6 +100,8 @@ Parsed parse_options(int argc, char** argv) {
   app.add_flag("--schema-only", raw.schema_only, "serve --schema without a pipeline");
   app.add_option("--ask", raw.ask, "send one JSON request to a running switch, print its answer");
   app.add_option("--log-level", raw.log_level)->check(CLI::IsMember({"error", "warning", "info", "debug"}));
+  app.add_option("--budget", raw.budget, "print what the program asks of this chip, stage by stage, and end")
+      ->check(CLI::IsMember({"tofino1", "tofino2", "none"}));
   app.add_flag("--check", raw.check, "read the configuration, report mistakes, and end");
   app.add_flag("--json", raw.json, "print a line when ready and the figures at the end, as JSON");
   int own = argc;

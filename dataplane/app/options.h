@@ -16,6 +16,8 @@ struct Options {
   bool json = false;         // say what is ready, and the figures at the end, as JSON
   bool schema_only = false;  // BfRuntime without a pipeline
   std::string ask;           // a request to a running switch
+  std::string budget;        // print what the program asks of this chip, and end
+  bool own_sizes = false;    // no configuration was given: the program as it is written
 };
 
 // Options, or the exit code when there is nothing more to do (--help: 0, wrong usage: 2).

@@ -8,9 +8,21 @@
 
 namespace l3dml::app {
 
-nlohmann::json report(const nlohmann::json& stats, const std::string& command) {
+nlohmann::json report_of(const nlohmann::json& rows, const std::string& command) {
   utsname system{};
   uname(&system);
+  return {{"program", "l3dml-switch"},
+          {"version", kVersion},
+          {"commit", kCommit},
+          {"machine",
+           {{"kernel", system.release},
+            {"architecture", system.machine},
+            {"cpus", std::thread::hardware_concurrency()}}},
+          {"command", command},
+          {"rows", rows}};
+}
+
+nlohmann::json report(const nlohmann::json& stats, const std::string& command) {
   nlohmann::json rows = nlohmann::json::array();
   const auto row = [&](const std::string& name, const nlohmann::json& value, const char* unit,
                        const nlohmann::json& group) {
@@ -32,15 +44,7 @@ nlohmann::json report(const nlohmann::json& stats, const std::string& command) {
     for (const auto& [reason, count] : device["drops"].items())
       row("drops", count, "packets", {{"device", device["name"]}, {"reason", reason}});
   }
-  return {{"program", "l3dml-switch"},
-          {"version", kVersion},
-          {"commit", kCommit},
-          {"machine",
-           {{"kernel", system.release},
-            {"architecture", system.machine},
-            {"cpus", std::thread::hardware_concurrency()}}},
-          {"command", command},
-          {"rows", rows}};
+  return report_of(rows, command);
 }
 
 }  // namespace l3dml::app

@@ -5,6 +5,8 @@
 
 namespace l3dml::app {
 
+nlohmann::json report_of(const nlohmann::json& rows, const std::string& command);
+// Of a running switch's statistics.
 nlohmann::json report(const nlohmann::json& stats, const std::string& command);
 
 }  // namespace l3dml::app

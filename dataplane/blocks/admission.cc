@@ -55,7 +55,11 @@ absl::Status read_admit(const tna::Entry& entry, Admit* admit) {
 
 }  // namespace
 
-Admission::Admission() : admission_(kLayout, read_admit) {}
+Admission::Admission()
+    : admission_(
+          kLayout,
+          {{"Ingress.admission.admit", {32, 16, 8, 16, 9, 16, 9, 16, 16}}, {"Ingress.admission.reject", {8}}},
+          read_admit) {}
 
 Admission::Key Admission::key(const wire::Head& head, uint16_t ingress_port) {
   const wire::L3dmlHeader& h = head.l3dml;

@@ -24,6 +24,7 @@ class Admission {
   bool holds_for_slots(const Row& row, uint32_t base, uint32_t mask) const;
 
   tna::TableTwin* admission_table() { return &admission_; }
+  tna::TableShape shape() const { return admission_.shape(); }
 
  private:
   Twin admission_;

@@ -11,6 +11,15 @@ namespace {
 const std::vector<tna::KeySlice> kAddress6 = {{0, 0, 128}};
 const std::vector<tna::KeySlice> kAddress4 = {{0, 0, 32}};
 
+const std::vector<unsigned> kForward = {9, 48}, kNothing;
+const std::map<std::string, std::vector<unsigned>> kLocal = {{"Ingress.forwarder.local", kNothing}};
+const std::map<std::string, std::vector<unsigned>> kHost6 = {{"Ingress.forwarder.forward", kForward},
+                                                             {"Ingress.forwarder.aggregate", kNothing}};
+const std::map<std::string, std::vector<unsigned>> kHost4 = {{"Ingress.forwarder.forward", kForward}};
+const std::map<std::string, std::vector<unsigned>> kPrefix = {{"Ingress.forwarder.forward", kForward},
+                                                              {"Ingress.forwarder.local", kNothing},
+                                                              {"Ingress.forwarder.drop", kNothing}};
+
 absl::Status read_route(const tna::Entry& entry, Route* route) {
   const std::string_view name = std::string_view(entry.action).substr(entry.action.rfind('.') + 1);
   if (name == "forward" && entry.params.size() == 2) {
@@ -40,12 +49,12 @@ const typename Twin::Table::Row* find(const Twin& twin, const typename Twin::Tab
 }  // namespace
 
 Forwarder::Forwarder()
-    : local6_(kAddress6, read_route, [this] { collect_own(); }),
-      host6_(kAddress6, read_route),
-      prefix6_(kAddress6, read_route),
-      local4_(kAddress4, read_route, [this] { collect_own(); }),
-      host4_(kAddress4, read_route),
-      prefix4_(kAddress4, read_route) {}
+    : local6_(kAddress6, kLocal, read_route, [this] { collect_own(); }),
+      host6_(kAddress6, kHost6, read_route),
+      prefix6_(kAddress6, kPrefix, read_route),
+      local4_(kAddress4, kLocal, read_route, [this] { collect_own(); }),
+      host4_(kAddress4, kHost4, read_route),
+      prefix4_(kAddress4, kPrefix, read_route) {}
 
 const Route& Forwarder::lookup6(const wire::Ipv6Address& dst, unsigned pipe, const Row6** row) const {
   Twin6::Table::Key key;
@@ -54,7 +63,7 @@ const Route& Forwarder::lookup6(const wire::Ipv6Address& dst, unsigned pipe, con
   key.words[0] = half.load();
   std::memcpy(&half, dst.data() + 8, 8);
   key.words[1] = half.load();
-  for (const Twin6* twin : {&local6_, &host6_, &prefix6_})
+  for (const Twin6* twin : {&host6_, &local6_, &prefix6_})
     if ((*row = find(*twin, key, pipe))) return (*row)->action;
   return prefix6_.default_action();
 }
@@ -75,6 +84,11 @@ tna::TableTwin* Forwarder::table(std::string_view name) {
   if (name == "host4") return &host4_;
   if (name == "prefix4") return &prefix4_;
   return nullptr;
+}
+
+std::map<std::string, tna::TableShape> Forwarder::shapes() const {
+  return {{"local6", local6_.shape()}, {"host6", host6_.shape()}, {"prefix6", prefix6_.shape()},
+          {"local4", local4_.shape()}, {"host4", host4_.shape()}, {"prefix4", prefix4_.shape()}};
 }
 
 void Forwarder::collect_own() {

@@ -3,6 +3,8 @@
 // local() that the switch's own processor shall see it (gateway addresses; pipeline/local_stack answers).
 #pragma once
 
+#include <map>
+
 #include "dataplane/tna/table_twin.h"
 #include "dataplane/wire/header.h"
 
@@ -28,6 +30,7 @@ class Forwarder {
 
   // By the last part of the BfRuntime name (local6, host6, prefix6, local4, host4, prefix4); null if unknown.
   tna::TableTwin* table(std::string_view name);
+  std::map<std::string, tna::TableShape> shapes() const;  // by that last part
   // The switch's own addresses: entries of local6 and local4, in the order of their handles.
   const wire::Ipv6Address* own_address6() const { return own6_.empty() ? nullptr : &own6_.front().second; }
   const uint32_t* own_address4() const { return own4_.empty() ? nullptr : &own4_.front().second; }

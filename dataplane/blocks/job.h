@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "dataplane/blocks/context.h"
+#include "dataplane/tna/shape.h"
 #include "dataplane/tna/twin.h"
 
 namespace l3dml::blocks {
@@ -22,6 +23,9 @@ class JobTable final : public tna::TableTwin {
       ctx.reason = base::DropReason::unknown_job;
   }
 
+  static tna::TableShape shape() {
+    return {.key = {16}, .actions = {{"Ingress.job.set_job", {16, 8, 32, 32}}}};
+  }
   absl::Status check(const tna::Entry& entry) const override;
   void insert(tna::Handle handle, const tna::Entry& entry) override;
   void modify(tna::Handle handle, const tna::Entry& entry) override;

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "dataplane/base/limits.h"
+#include "dataplane/tna/shape.h"
 #include "dataplane/tna/twin.h"
 #include "dataplane/wire/header.h"
 
@@ -33,6 +34,10 @@ class ReplicaTable final : public tna::TableTwin {
     return row ? &rows_[row] : nullptr;
   }
 
+  static tna::TableShape shape() {
+    return {.key = {16, 6},
+            .actions = {{"Egress.replica.to_neighbor", {48, 48, 128, 128, 16, 16, 8, 32, 32, 8, 32, 32}}}};
+  }
   absl::Status check(const tna::Entry& entry) const override;
   void insert(tna::Handle handle, const tna::Entry& entry) override;
   void modify(tna::Handle handle, const tna::Entry& entry) override;

@@ -1,5 +1,6 @@
 #include "dataplane/pipeline/device.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "dataplane/pipeline/description.h"
 #include "dataplane/pipeline/pipe.h"
 #include "dataplane/pipeline/watched_table.h"
 
@@ -87,6 +89,7 @@ class DeviceImpl final : public Device {
   tna::RegisterTwin* register_array(std::string_view name) override { return find(registers_, name); }
   tna::CounterTwin* counter(std::string_view name) override { return find(counters_, name); }
   tna::ReplicationTwin* replication() override { return &program_.multicast; }
+  Description describe() const;
 
  private:
   template <typename Map>
@@ -123,6 +126,17 @@ void DeviceImpl::watch_tables() {
   watch("pipe.Ingress.job.job", &program_.job);
   for (const char* name : {"local6", "host6", "prefix6", "local4", "host4", "prefix4"})
     watch(absl::StrCat("pipe.Ingress.forwarder.", name), program_.forwarder.table(name));
+}
+
+Description DeviceImpl::describe() const {
+  Description d;
+  d.tables["pipe.Ingress.admission.admission"] = program_.admission.shape();
+  d.tables["pipe.Ingress.job.job"] = blocks::JobTable::shape();
+  d.tables["pipe.Egress.replica.replica"] = blocks::ReplicaTable::shape();
+  for (auto& [name, shape] : program_.forwarder.shapes()) d.tables["pipe.Ingress.forwarder." + name] = shape;
+  for (const auto& [name, twin] : registers_) d.registers.push_back(name);
+  for (const auto& [name, twin] : counters_) d.counters.push_back(name);
+  return d;
 }
 
 tna::TableTwin* DeviceImpl::table(std::string_view name) {
@@ -196,17 +210,19 @@ void DeviceImpl::name_registers() {
         e.exp = static_cast<uint8_t>(v[0]), e.exp_max = static_cast<uint8_t>(v[1]);
       });
   constexpr unsigned kPairs = base::kLanesGranularity / 2;  // one pass of the chip: 32 pairs
-  for (unsigned n = 0; n < kPairs; ++n)
+  for (unsigned n = 0; n < program_.config.lanes / 2; ++n) {
+    const unsigned first = n / kPairs * base::kLanesGranularity + n % kPairs, second = first + kPairs;
     add_register(
         absl::StrFormat("pipe.Ingress.aggregator.lanes%02d", n), slots,
-        [n](PipeImpl& p, uint32_t i) -> Pair {
+        [first, second](PipeImpl& p, uint32_t i) -> Pair {
           const uint32_t* lanes = p.ingress_state().aggregator.lanes(i);
-          return {lanes[n], lanes[kPairs + n]};
+          return {lanes[first], lanes[second]};
         },
-        [n](PipeImpl& p, uint32_t i, Pair v) {
+        [first, second](PipeImpl& p, uint32_t i, Pair v) {
           uint32_t* lanes = p.ingress_state().aggregator.lanes(i);
-          lanes[n] = static_cast<uint32_t>(v[0]), lanes[kPairs + n] = static_cast<uint32_t>(v[1]);
+          lanes[first] = static_cast<uint32_t>(v[0]), lanes[second] = static_cast<uint32_t>(v[1]);
         });
+  }
 }
 
 void DeviceImpl::name_counters() {
@@ -230,6 +246,14 @@ unsigned DeviceImpl::steer(const base::Packet& packet) const {
 }
 
 }  // namespace
+
+Description describe(const Device& device) { return static_cast<const DeviceImpl&>(device).describe(); }
+
+bool is_chip_only(std::string_view name) {
+  constexpr std::string_view kNames[] = {"pipe.Ingress.admission.owner", "pipe.Ingress.admission.generated",
+                                         "pipe.Egress.segment_sender.ring_slot", "pipe.Egress.drop_reasons"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
 
 std::unique_ptr<Device> Device::create(const DeviceConfig& config, std::span<base::PacketPool* const> pools,
                                        tna::Executor* executor) {

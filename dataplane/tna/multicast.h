@@ -50,12 +50,16 @@ class Multicast final : public ReplicationTwin {
     for (size_t i = 0; i < group.replicas.size(); ++i) {
       const Replica& replica = group.replicas[i];
       if (group.xids[i].valid && group.xids[i].xid == l1_xid) continue;
-      if (replica.rid == rid && prune != prune_.end() &&
+      if ((replica.rid == rid || rid == global_rid_) && prune != prune_.end() &&
           std::find(prune->second.begin(), prune->second.end(), replica.port) != prune->second.end())
         continue;
       function(replica);
     }
   }
+
+  // A packet with this RID has all nodes pruned, not those of its own RID alone ($pre.mgid's device
+  // attribute).
+  void set_global_rid(uint16_t rid) { global_rid_ = rid; }
 
  private:
   struct Xid {
@@ -67,6 +71,7 @@ class Multicast final : public ReplicationTwin {
     std::vector<Replica> replicas;
     std::vector<Xid> xids;  // of the replicas
   };
+  uint32_t global_rid_ = ~0u;                                   // none
   std::vector<Group> groups_;                                   // by mgid
   absl::flat_hash_map<uint16_t, std::vector<uint16_t>> prune_;  // level-2 XID -> ports left out
 };

@@ -5,6 +5,7 @@
 //                                              parameters: HEX joined by commas; "-" for none
 //   group MGID RID:PORT ...                    multicast group
 //   packet PORT HEX                            answers "out PORT HEX" per packet that leaves, then "."
+//   counter NAME                               answers "count INDEX PACKETS" per index that counted, then "."
 //   drops                                      answers "drop NAME COUNT" per reason that occurred, then "."
 // One pipe, time stands still. A line that is not understood ends the program with exit code 2.
 #include <cstring>
@@ -71,6 +72,8 @@ class Engine {
       group(words);
     } else if (command == "packet") {
       packet(words);
+    } else if (command == "counter") {
+      counter(words);
     } else if (command == "drops") {
       drops();
     } else {
@@ -122,6 +125,16 @@ class Engine {
       base::release(sent);
     }
     out_.clear();
+    std::cout << "." << std::endl;
+  }
+
+  void counter(std::istringstream& words) {
+    std::string name;
+    words >> name;
+    const tna::CounterTwin* twin = device_->counter(name);
+    if (!twin) throw std::invalid_argument("no counter " + name);
+    for (uint32_t i = 0; i < twin->size(); ++i)
+      if (const uint64_t count = twin->read(i).packets) std::cout << "count " << i << ' ' << count << '\n';
     std::cout << "." << std::endl;
   }
 

@@ -129,7 +129,7 @@ control Ingress(inout header_t hdr, inout metadata_t meta, inout standard_metada
     bridge();
     hdr.generator.setInvalid();
     remove_lanes();
-    standard_metadata.egress_spec = meta.ig_md.out_port;
+    standard_metadata.egress_spec = meta.ig_md.generated_port;
   }
   table deliver {
     key = {
