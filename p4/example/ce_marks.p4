@@ -1,5 +1,6 @@
 // The worked example of ../README.md, "How to add a block": counts packets of members that met congestion, by neighbour.
-// Not part of the program; example_block_test.py builds it in as the steps say and runs it.
+// Not part of the program; example_block_test.py builds it in as the steps say and runs it. Twin:
+// dataplane/blocks/ce_marks.h, which lies in this folder as well.
 #ifndef L3DML_CE_MARKS_P4_
 #define L3DML_CE_MARKS_P4_
 
@@ -11,7 +12,7 @@ control CeMarks(in header_t hdr, in ingress_metadata_t ig_md) {
   }
   table marked {
     key = {
-      ig_md.admitted : exact;
+      GATE_KEY
       hdr.bridge.isValid() : exact @name("recirculated");  // a packet counts in its first pass only
       hdr.ipv6.traffic_class : ternary;
     }
@@ -21,7 +22,7 @@ control CeMarks(in header_t hdr, in ingress_metadata_t ig_md) {
     }
     const default_action = NoAction();
     const entries = {
-      (1, false, 3 &&& 3) : count_mark();
+      (GATE_OPEN, false, 3 &&& 3) : count_mark();
     }
     size = 1;
   }

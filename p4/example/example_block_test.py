@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Adds the example block to a copy of the program by the steps of README.md and shows that each of them did what it says:
-the block is applied where it should be, bf-rt.json describes it, it counts, and nothing else changes."""
+the block is applied where it should be, bf-rt.json describes it, it counts, nothing else changes, and the x86
+pipeline with the block's C++ half sends and counts the same.
+usage: example_block_test.py X86_ENGINE (the pipeline with the block, see meson.build)"""
 
 import shutil
 import sys
@@ -12,15 +14,12 @@ HERE = Path(__file__).resolve().parent
 P4 = HERE.parent
 sys.path.insert(0, str(P4 / "tools"))
 sys.path.insert(0, str(P4 / "differential"))
+from add_block import insert_after  # noqa: E402
+from differential_test import X86, l3dml_only, program_both  # noqa: E402
 from make_bfrt import bf_rt  # noqa: E402
 from p4_run import Switch  # noqa: E402
 from p4_source import Program  # noqa: E402
 from scenario import MGID, Scenario  # noqa: E402
-
-
-def insert_after(text, line, new):
-    assert text.count(line) == 1, f"'{line}' is not there once"
-    return text.replace(line, line + new)
 
 
 def program_with_block(folder):
@@ -74,6 +73,20 @@ class ExampleBlock(unittest.TestCase):
         self.assertGreater(counted, 0)
         self.assertLessEqual(counted, marked)
 
+    def test_both_engines_send_and_count_the_same(self):
+        for seed in range(3, 9):
+            scenario, switch, x86 = Scenario(seed), Switch(self.program), X86(ENGINE)
+            program_both(scenario, switch, x86)
+            for port, frame in scenario.packets(80):
+                ours = switch.process(port, frame)
+                theirs = l3dml_only([(int(p), bytes.fromhex(f)) for p, f in x86.ask(f"packet {port} {frame.hex()}")])
+                self.assertEqual(*(sorted(sent, key=lambda item: item[0]) for sent in (ours, theirs)), f"seed {seed}")
+            marks = {int(index): int(count) for index, count in x86.ask("counter pipe.Ingress.ce_marks.marks")}
+            x86.close()
+            self.assertEqual(switch.counters.get("Ingress.ce_marks.marks", {}), marks, f"seed {seed}")
+            self.assertGreater(sum(marks.values()), 0, f"seed {seed}")
+
 
 if __name__ == "__main__":
+    ENGINE = sys.argv.pop(1)
     unittest.main()
