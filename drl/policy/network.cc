@@ -139,8 +139,8 @@ void Network::scores(const Observation& o, Scratch& s, std::vector<float>& out) 
     std::fill(by_use, by_use + 2 * h, 0.0f);
     for (int e = 0; e < links; ++e) {
       const float use = o.takes[static_cast<size_t>(c) * links + e];
-      if (use == 0) continue;
       const float pays = o.cost[static_cast<size_t>(c) * links + e];
+      if (use == 0 && pays == 0) continue;
       const float* x = &s.h2[static_cast<size_t>(e) * h];
       for (int j = 0; j < h; ++j) by_use[j] += use * x[j];
       for (int j = 0; j < h; ++j) by_use[h + j] += pays * x[j];

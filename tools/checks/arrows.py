@@ -22,6 +22,7 @@ ARROWS = {
     "dataplane/app": ["dataplane"],
     "control": ["control", "drl/policy/policy.h"],
     "drl": ["drl"],
+    "drl/app": ["drl", "tools/report"],
     "tools/host": ["dataplane/wire", "dataplane/kernels", "dataplane/base"],
     "tools": ["tools", "dataplane", "control", "drl", "bench"],
     "bench": ["tools", "dataplane", "control", "drl", "bench"],
