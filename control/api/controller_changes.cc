@@ -175,7 +175,6 @@ void Controller::tell_coordinators(Job& job, const Report& report) {
 }
 
 void Controller::carry(Job& job) {
-  const bool was_changing = job.in_change();
   for (bool more = true; more && job.live();) {
     more = false;
     for (uint32_t i = 0; i < job.stripes.size() && job.live(); ++i) {
@@ -191,16 +190,15 @@ void Controller::carry(Job& job) {
         break;
       }
   }
-  if (!job.live() || was_changing == job.in_change()) return;
+  if (!job.live() || job.told_changing == job.in_change()) return;
+  job.told_changing = !job.told_changing;
   job.version = ++version_;
-  if (was_changing) {
-    ++job.changes;
-    const StripePlan& stripe = job.plan.stripes.front();
-    event("job_changed", job.record.specification.name,
-          absl::StrCat("epoch ", stripe.epoch, ", ", epoch_plan(stripe).members.size(), " ranks"));
-  } else {
-    event("job_changing", job.record.specification.name, "");
-  }
+  const std::string& name = job.record.specification.name;
+  if (job.told_changing) return event("job_changing", name, "");
+  ++job.changes;
+  const StripePlan& stripe = job.plan.stripes.front();
+  event("job_changed", name,
+        absl::StrCat("epoch ", stripe.epoch, ", ", epoch_plan(stripe).members.size(), " ranks"));
 }
 
 void Controller::obey(Job& job, uint32_t index, const Command& command) {

@@ -57,6 +57,7 @@ struct Controller::Job {
   std::vector<int64_t> deadlines_ns;        // by rank; of the lease
   std::vector<DeviceEntries> parts;         // by site: what devices shall hold of it,
   std::map<SiteId, DeviceEntries> written;  // and what was written
+  bool told_changing = false;               // as of the last word of its coordinators
   uint32_t changes = 0;
   uint64_t version = 0;
   bool live() const { return record.state != "ended"; }

@@ -1,5 +1,6 @@
 #include "control/api/controller.h"
 
+#include <deque>
 #include <fstream>
 #include <iterator>
 
@@ -214,6 +215,108 @@ TEST_F(ControllerTest, a_new_job_starts_above_the_stamps_that_are_there) {
   const auto created = controller_->create_job(job());
   ASSERT_TRUE(created.ok()) << created.status();
   EXPECT_GT(created->plan.stripes[0].first_number, 12'047u);
+}
+
+// A member that answers at once and holds nothing.
+struct Member {
+  Controller* controller;
+  uint32_t rank;
+  uint64_t attendance = 0;
+  std::deque<Controller::ToMember> heard;
+  std::string failed, config;
+  int pauses = 0;
+
+  void answer(const Controller::ToMember& m) {
+    if (const auto* fail = std::get_if<FailMember>(&m.command)) failed = fail->reason;
+    if (std::holds_alternative<PauseMember>(m.command)) {
+      ++pauses;
+      controller->report(
+          "train", rank, attendance, m.stripe,
+          MemberPaused{m.change, rank, static_cast<uint8_t>(config.empty() ? 1 : 2), {}, 0, 0, 0});
+    }
+    if (std::holds_alternative<ResumeMember>(m.command)) {
+      config = m.config;
+      controller->report("train", rank, attendance, m.stripe, MemberResumed{m.change, rank});
+    }
+  }
+};
+
+void attend(Controller* controller, const std::string& token, Member* member) {
+  const auto attendance =
+      controller->attach("train", token, member->rank, {{1, 0, false}},
+                         [member](const Controller::ToMember& m) { member->heard.push_back(m); });
+  ASSERT_TRUE(attendance.ok()) << attendance.status();
+  member->attendance = *attendance;
+}
+
+void answer_all(std::vector<Member>& members) {
+  for (bool more = true; more;) {
+    more = false;
+    for (Member& member : members)
+      for (; !member.heard.empty(); more = true) {
+        const Controller::ToMember m = member.heard.front();
+        member.heard.pop_front();
+        member.answer(m);
+      }
+  }
+}
+
+TEST_F(ControllerTest, a_lost_member_is_left_out_under_a_new_epoch) {
+  JobSpecification wanted = job();
+  wanted.on_loss = OnLoss::go_on;
+  const auto created = controller_->create_job(wanted);
+  join_all(*created);
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  EXPECT_EQ(controller_->job("train")->state, "running");
+
+  controller_->detach("train", 2, members[2].attendance);  // its process died
+  now_ns_ += 2'000'000'000;
+  controller_->tick();
+  EXPECT_EQ(controller_->job("train")->state, "changing");
+  answer_all(members);
+  const auto view = controller_->job("train");
+  EXPECT_EQ(view->state, "running");
+  EXPECT_EQ(view->changes, 1u);
+  EXPECT_EQ(view->members[2].state, "lost");
+  EXPECT_EQ(view->plan.stripes[0].epoch, 2);
+  EXPECT_EQ(view->plan.stripes[0].members[2].aggregator, -1);
+  for (const uint32_t rank : {0u, 1u, 3u}) {
+    EXPECT_EQ(members[rank].pauses, 1);
+    EXPECT_NE(members[rank].config.find("\"epoch\":2"), std::string::npos) << members[rank].config;
+  }
+  EXPECT_EQ(members[2].pauses, 0);
+
+  start();  // a controller after this one knows all of it
+  EXPECT_EQ(controller_->job("train")->plan.stripes[0].epoch, 2);
+  EXPECT_EQ(controller_->job("train")->members[2].state, "lost");
+  for (const uint32_t rank : {0u, 1u, 3u})
+    ASSERT_TRUE(controller_->leave("train", created->token, rank).ok());
+  EXPECT_EQ(controller_->job("train")->reason, "all ranks have left");
+}
+
+TEST_F(ControllerTest, a_drained_switch_is_left_and_a_removed_host_stays_away) {
+  JobSpecification wanted = job();
+  wanted.roots = {{"east", 1.0}};
+  const auto created = controller_->create_job(wanted);
+  join_all(*created);
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  EXPECT_GT(admitted("east"), 0u);
+  ASSERT_TRUE(controller_->drain("east", true).ok());
+  answer_all(members);
+  EXPECT_EQ(admitted("east"), 0u);
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  EXPECT_EQ(controller_->remove_host("e0").message(), "host e0 has rank 2 of job train: end it first");
+  ASSERT_TRUE(controller_->end_job("train", false).ok());
+  EXPECT_EQ(controller_->remove_site("east").message(), "site east has host e0: remove it first");
+  ASSERT_TRUE(controller_->remove_host("e0").ok());
+  EXPECT_EQ(controller_->create_job(wanted).status().message(), "there is no host e0");
+  ASSERT_TRUE(controller_->add_host({"e0", "east", 0, 0, -1}).ok());
+  ASSERT_TRUE(controller_->drain("east", false).ok());
+  EXPECT_TRUE(controller_->create_job(wanted).ok());
 }
 
 TEST_F(ControllerTest, a_link_that_dies_moves_routes_where_there_is_another_way) {

@@ -88,6 +88,7 @@ absl::Status Job::resume(unsigned stripe, const StripeConfig& config, std::optio
   absl::Status status;
   impl_->call([&] {
     status = impl_->core(stripe).resume(config, start);
+    if (status.ok()) impl_->redirect(stripe, config);
     impl_->note_progress();
   });
   return status;

@@ -37,6 +37,7 @@ class Job::Impl final : public PacketReceiver {
   const JobConfig& config() const { return config_; }
   WorkerCore& core(unsigned stripe) { return *cores_[stripe]; }
   JobStats stats();
+  void redirect(unsigned stripe, const StripeConfig& config) { transport_->redirect(stripe, config); }
   void note_progress();                                        // I/O thread
   absl::Status set_shares(const std::vector<double>& shares);  // I/O thread
 

@@ -6,11 +6,9 @@
 #include <string>
 
 #include "tools/host/job.h"
+#include "tools/host/l3dml_job.h"
 #include "tools/host/udp_transport.h"
 
-struct l3dml_job {
-  std::unique_ptr<l3dml::host::Job> job;
-};
 struct l3dml_work {
   l3dml::host::Job::Handle handle;
 };
@@ -43,7 +41,7 @@ l3dml_job* open(const absl::StatusOr<JobConfig>& config) {
   if (!config.ok()) return report(config.status()), nullptr;
   auto job = Job::create(*config, std::make_unique<UdpTransport>());
   if (!job.ok()) return report(job.status()), nullptr;
-  return new l3dml_job{*std::move(job)};
+  return new l3dml_job{*std::move(job), nullptr};
 }
 
 absl::StatusOr<Request> translate(const l3dml_job* job, const l3dml_request* request) {
@@ -82,6 +80,10 @@ Result guarded(Result on_error, Function function) {
 
 }  // namespace
 
+namespace l3dml::host {
+void set_last_error(const std::string& text) { last_error = text; }
+}  // namespace l3dml::host
+
 extern "C" {
 
 uint32_t l3dml_abi(void) { return L3DML_ABI; }
@@ -99,7 +101,11 @@ l3dml_job* l3dml_open_json(const char* json) {
 
 int l3dml_close(l3dml_job* job) {
   if (!job) return L3DML_OK;
-  const int result = guarded<>(static_cast<int>(L3DML_SYSTEM), [&] { return report(job->job->close()); });
+  const int result = guarded<>(static_cast<int>(L3DML_SYSTEM), [&] {
+    const int closed = report(job->job->close());
+    if (job->agent) job->agent->leave();
+    return closed;
+  });
   delete job;
   return result;
 }

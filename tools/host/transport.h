@@ -25,6 +25,9 @@ class Transport {
   virtual ~Transport() = default;
   // Once, before anything else. Stripe i of the configuration is stripe i below.
   virtual absl::Status open(std::span<const StripeConfig> stripes) = 0;
+  // From now on stripe `stripe` sends to another aggregator and hears another source: a new epoch. Its own
+  // address and port stay.
+  virtual void redirect(unsigned stripe, const StripeConfig& config) = 0;
   // Hands over what has arrived, a bounded burst; true if there may be more.
   virtual bool receive(PacketReceiver& receiver, int64_t now_ns) = 0;
   virtual PacketSink& sink(unsigned stripe) = 0;

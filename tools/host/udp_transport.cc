@@ -90,6 +90,7 @@ class UdpTransport::Impl {
   }
 
   absl::Status open(std::span<const StripeConfig> stripes);
+  void redirect(unsigned stripe, const StripeConfig& config);
   bool receive(PacketReceiver& receiver, int64_t now_ns);
   void wait(int64_t deadline_ns, int64_t quiet_ns);
   void wake() {
@@ -158,6 +159,15 @@ absl::Status UdpTransport::Impl::open(std::span<const StripeConfig> stripes) {
                                                    stripe.shards, options_.segment_offload));
   }
   return absl::OkStatus();
+}
+
+void UdpTransport::Impl::redirect(unsigned stripe, const StripeConfig& config) {
+  const auto socket = sockets_.find({stripes_[stripe].local_address, stripes_[stripe].local_port});
+  stripes_[stripe] = config;
+  // What the old one still holds is of the old epoch, which everybody refuses by now.
+  senders_[stripe] =
+      std::make_unique<UdpSender>(socket->second->fd, socket_address(config.aggregator, base::kUdpPort),
+                                  config.shards, options_.segment_offload);
 }
 
 bool UdpTransport::Impl::receive(PacketReceiver& receiver, int64_t now_ns) {
@@ -242,6 +252,7 @@ void UdpTransport::Impl::wait(int64_t deadline_ns, int64_t quiet_ns) {
 UdpTransport::UdpTransport(const UdpOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 UdpTransport::~UdpTransport() = default;
 absl::Status UdpTransport::open(std::span<const StripeConfig> stripes) { return impl_->open(stripes); }
+void UdpTransport::redirect(unsigned stripe, const StripeConfig& config) { impl_->redirect(stripe, config); }
 bool UdpTransport::receive(PacketReceiver& receiver, int64_t now_ns) {
   return impl_->receive(receiver, now_ns);
 }

@@ -20,6 +20,7 @@ class UdpTransport final : public Transport {
   ~UdpTransport() override;
 
   absl::Status open(std::span<const StripeConfig> stripes) override;
+  void redirect(unsigned stripe, const StripeConfig& config) override;
   bool receive(PacketReceiver& receiver, int64_t now_ns) override;
   PacketSink& sink(unsigned stripe) override;
   void flush() override;
