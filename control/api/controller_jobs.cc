@@ -15,11 +15,18 @@ namespace {
 constexpr double kLeastLeaseS = 1, kLeastTimeoutS = 1;
 constexpr uint32_t kLeastMtu = 1280;  // IPv6
 
+// What is wished for, or less where a switch holds less: the plan says how many it became.
+uint32_t lanes_for_all(const std::vector<DeviceResources>& devices, uint32_t lanes) {
+  for (const DeviceResources& device : devices) lanes = std::min(lanes, device.capability.lanes);
+  return lanes;
+}
+
 absl::StatusOr<JobRequest> request_of(const Topology& topology, const std::vector<HostRecord>& hosts,
+                                      const std::vector<DeviceResources>& devices,
                                       const JobSpecification& specification) {
   JobRequest request;
   request.name = specification.name;
-  request.sizing.lanes = specification.lanes;
+  request.sizing.lanes = lanes_for_all(devices, specification.lanes);
   for (const std::string& name : specification.hosts) {
     const HostId host = topology.find_host(name);
     if (host < 0 || hosts[host].removed) return absl::NotFoundError(absl::StrCat("there is no host ", name));
@@ -117,7 +124,7 @@ absl::StatusOr<JobView> Controller::create_job(const JobSpecification& wanted) {
     same.token = found->second->record.token;
     return same;
   }
-  auto request = request_of(topology_, hosts_, wanted);
+  auto request = request_of(topology_, hosts_, resources_, wanted);
   if (!request.ok()) return request.status();
   if (65535 - next_job_ < static_cast<int>(request->stripes.size())) next_job_ = 1;
   request->first_job = next_job_;

@@ -116,6 +116,7 @@ TEST_F(ControllerTest, a_job_is_installed_joined_and_ends_when_all_have_left) {
   const auto created = controller_->create_job(job());
   ASSERT_TRUE(created.ok()) << created.status();
   EXPECT_EQ(created->state, "waiting");
+  EXPECT_EQ(created->plan.lanes, 64u) << "the switches hold no more, whatever was wished for";
   EXPECT_GT(admitted("west"), 0u);
   EXPECT_GT(admitted("east"), 0u);
   for (uint32_t rank = 0; rank < 4; ++rank) {

@@ -235,6 +235,11 @@ absl::StatusOr<Capability> read_capability(target::SwitchTarget& device) {
   c.seq_entries = std::bit_floor(c.seq_entries);
   if (has_table(device, "pipe.Ingress.job.job"))
     if (absl::Status s = size("pipe.Ingress.job.job", &c.jobs); !s.ok()) return s;
+  // A register for every pair of lanes that a slot holds.
+  uint32_t pairs = 0;
+  for (const target::SchemaTable& table : schema->tables())
+    pairs += table.name.starts_with("pipe.Ingress.aggregator.lanes");
+  if (pairs != 0) c.lanes = c.lanes_per_pass = 2 * pairs;
   // Registers hold one value per pipe.
   auto cells = device.read_registers("pipe.Ingress.slot_state.stamp", 0, 1);
   if (!cells.ok()) return cells.status();

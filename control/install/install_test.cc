@@ -104,6 +104,9 @@ TEST(Capability, is_what_the_schema_says) {
   ASSERT_TRUE(c.ok()) << c.status();
   EXPECT_EQ(c->slots, 16384u);
   EXPECT_EQ(c->neighbors, 1024u);
+  EXPECT_EQ(c->seq_entries, 65536u);
+  EXPECT_EQ(c->jobs, 1024u);
+  EXPECT_EQ(c->lanes, 64u) << "those of the program as a chip runs it";
   EXPECT_EQ(c->pipes, 1u);
 }
 
