@@ -43,14 +43,12 @@ class CounterView final : public tna::CounterTwin {
   CounterView(std::vector<std::unique_ptr<PipeImpl>>* pipes, uint32_t size, Cell cell)
       : pipes_(*pipes), size_(size), cell_(std::move(cell)) {}
   uint32_t size() const override { return size_; }
-  tna::CounterValue read(uint32_t index) const override {
-    tna::CounterValue value;
-    for (auto& pipe : pipes_) value.packets += *cell_(*pipe, index);
-    return value;
+  unsigned pipes() const override { return static_cast<unsigned>(pipes_.size()); }
+  tna::CounterValue read(unsigned pipe, uint32_t index) const override {
+    return {.packets = *cell_(*pipes_[pipe], index)};
   }
-  void write(uint32_t index, tna::CounterValue value) override {
-    for (auto& pipe : pipes_) *cell_(*pipe, index) = 0;
-    *cell_(*pipes_[0], index) = value.packets;
+  void write(unsigned pipe, uint32_t index, tna::CounterValue value) override {
+    *cell_(*pipes_[pipe], index) = value.packets;
   }
 
  private:

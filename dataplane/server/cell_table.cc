@@ -23,14 +23,14 @@ Key index_key(const TableInfo& info, uint32_t index) {
 
 }  // namespace
 
-CellTable::CellTable(const TableInfo& info, const Device& device) : Table(info, device) {
+CellTable::CellTable(const TableInfo& info, const Device& device) : Table(info, device), size_(info.size) {
   for (const FieldInfo& field : info.data) initial_.push_back({field.id, field.initial});
 }
 
 absl::StatusOr<uint32_t> CellTable::index_of(const Key& key) const {
   const uint64_t index = key.fields.empty() ? 0 : to_uint(key.fields[0].value);
-  if (index >= info_.size) {
-    return error(absl::StatusCode::kInvalidArgument, concat("index ", index, " is not below ", info_.size));
+  if (index >= size_) {
+    return error(absl::StatusCode::kInvalidArgument, concat("index ", index, " is not below ", size_));
   }
   return static_cast<uint32_t>(index);
 }
@@ -44,6 +44,7 @@ absl::Status CellTable::write_cell(WriteContext& context, uint64_t position, con
   const Fields& old = cell(position);
   absl::StatusOr<Fields> fields = complete_fields(info_, data, &old);
   if (!fields.ok()) return fields.status();
+  if (absl::Status status = check_cell(*fields); !status.ok()) return status;
   context.transaction.on_undo([this, position, old] { cells_[position] = old; });
   cells_[position] = *std::move(fields);
   return absl::OkStatus();
@@ -87,8 +88,8 @@ absl::Status CellTable::read(const ReadQuery& query, const Key& key, const Emit&
 }
 
 absl::Status CellTable::read_all(const ReadQuery& query, const Emit& emit) {
-  for (uint32_t first = 0; first < info_.size; first += kCellsPerPause) {
-    const uint32_t count = std::min(kCellsPerPause, info_.size - first);
+  for (uint32_t first = 0; first < size_; first += kCellsPerPause) {
+    const uint32_t count = std::min(kCellsPerPause, size_ - first);
     std::vector<Data> values(count);
     if (absl::Status status = fetch(query, first, count, values); !status.ok()) return status;
     for (uint32_t i = 0; i < count; ++i) {
@@ -104,18 +105,20 @@ void CellTable::wipe(WriteContext& context) {
   forget_attributes();
 }
 
-absl::StatusOr<tna::Handle> CellTable::handle_of(const Key& key) { return index_of(key); }
+absl::StatusOr<tna::Handle> CellTable::handle_of(const Target&, const Key& key) { return index_of(key); }
 
 absl::StatusOr<Key> CellTable::key_of(tna::Handle handle) {
-  if (handle >= info_.size) return error(absl::StatusCode::kNotFound, concat("no entry has handle ", handle));
+  if (handle >= size_) return error(absl::StatusCode::kNotFound, concat("no entry has handle ", handle));
   return index_key(info_, handle);
 }
 
 RegisterTable::RegisterTable(const TableInfo& info, const Device& device)
     : CellTable(info, device),
-      twin_(device.twin == nullptr ? nullptr : device.twin->register_array(info.name)) {}
+      twin_(device.twin == nullptr ? nullptr : device.twin->register_array(info.name)) {
+  if (twin_ != nullptr) limit_size(twin_->size());
+}
 
-absl::StatusOr<std::pair<unsigned, unsigned>> RegisterTable::pipes_of(const Target& target) const {
+absl::StatusOr<std::pair<unsigned, unsigned>> CellTable::pipes_of(const Target& target) const {
   if (target.pipe == kAllPipes) return std::pair(0u, device_.pipes);
   if (target.pipe >= device_.pipes) {
     return error(absl::StatusCode::kInvalidArgument,
@@ -201,41 +204,73 @@ absl::Status RegisterTable::fetch(const ReadQuery& query, uint32_t first, uint32
 }
 
 CounterTable::CounterTable(const TableInfo& info, const Device& device)
-    : CellTable(info, device), twin_(device.twin == nullptr ? nullptr : device.twin->counter(info.name)) {}
+    : CellTable(info, device), twin_(device.twin == nullptr ? nullptr : device.twin->counter(info.name)) {
+  if (twin_ != nullptr) limit_size(twin_->size());
+}
 
+// A counter read over all pipes is their sum: written for all pipes, the value goes to the first and the
+// others start from zero.
 absl::Status CounterTable::modify(WriteContext& context, const Key& key, const Data& data) {
-  if (twin_ == nullptr) return CellTable::modify(context, key, data);
   absl::StatusOr<uint32_t> index = index_of(key);
   if (!index.ok()) return index.status();
+  auto pipes = pipes_of(context.target);
+  if (!pipes.ok()) return pipes.status();
+  if (twin_ == nullptr) {
+    Data given = data;
+    for (unsigned pipe = pipes->first; pipe < pipes->second; ++pipe) {
+      const uint64_t position = uint64_t{pipe} * info_.size + *index;
+      if (absl::Status status = write_cell(context, position, given); !status.ok()) return status;
+      for (FieldValue& field : given.fields) field.value = from_uint(0, 8);
+    }
+    return absl::OkStatus();
+  }
   std::optional<uint64_t> bytes, packets;
-  if (find_field(data.fields, kCounterBytesId) != nullptr) bytes = get_uint(data.fields, kCounterBytesId);
-  if (find_field(data.fields, kCounterPacketsId) != nullptr)
-    packets = get_uint(data.fields, kCounterPacketsId);
-  context.transaction.on_commit([twin = twin_, index = *index, bytes, packets] {
-    const tna::CounterValue old = twin->read(index);
-    twin->write(index, {bytes.value_or(old.bytes), packets.value_or(old.packets)});
+  for (const FieldInfo& field : info_.data) {
+    if (find_field(data.fields, field.id) == nullptr) continue;
+    (field.role == Role::counter_bytes ? bytes : packets) = get_uint(data.fields, field.id);
+  }
+  context.transaction.on_commit([twin = twin_, pipes = *pipes, index = *index, bytes, packets]() mutable {
+    for (unsigned pipe = pipes.first; pipe < pipes.second; ++pipe) {
+      const tna::CounterValue old = twin->read(pipe, index);
+      twin->write(pipe, index, {bytes.value_or(old.bytes), packets.value_or(old.packets)});
+      if (bytes) bytes = 0;
+      if (packets) packets = 0;
+    }
   });
   return absl::OkStatus();
 }
 
 absl::Status CounterTable::clear(WriteContext& context) {
   if (twin_ == nullptr) return CellTable::clear(context);
-  context.transaction.on_commit([twin = twin_] {
-    for (uint32_t index = 0; index < twin->size(); ++index) twin->write(index, {});
+  context.transaction.on_commit([twin = twin_, pipes = device_.pipes] {
+    for (unsigned pipe = 0; pipe < pipes; ++pipe) {
+      for (uint32_t index = 0; index < twin->size(); ++index) twin->write(pipe, index, {});
+    }
   });
   return absl::OkStatus();
 }
 
 absl::Status CounterTable::fetch(const ReadQuery& query, uint32_t first, uint32_t count,
                                  std::vector<Data>& out) {
-  if (twin_ == nullptr) return CellTable::fetch(query, first, count, out);
-  std::vector<tna::CounterValue> raw(count);
-  device_.run([&] {
-    for (uint32_t i = 0; i < count; ++i) raw[i] = twin_->read(first + i);
-  });
+  auto pipes = pipes_of(query.target);
+  if (!pipes.ok()) return pipes.status();
+  std::vector<tna::CounterValue> sums(count);
+  if (twin_ != nullptr) {
+    device_.run([&] {
+      for (uint32_t i = 0; i < count; ++i) {
+        for (unsigned pipe = pipes->first; pipe < pipes->second; ++pipe) {
+          const tna::CounterValue value = twin_->read(pipe, first + i);
+          sums[i].bytes += value.bytes;
+          sums[i].packets += value.packets;
+        }
+      }
+    });
+  }
   for (uint32_t i = 0; i < count; ++i) {
     for (const FieldInfo& field : info_.data) {
-      const uint64_t value = field.id == kCounterBytesId ? raw[i].bytes : raw[i].packets;
+      uint64_t value = field.role == Role::counter_bytes ? sums[i].bytes : sums[i].packets;
+      for (unsigned pipe = pipes->first; twin_ == nullptr && pipe < pipes->second; ++pipe)
+        value += get_uint(cell(uint64_t{pipe} * info_.size + first + i), field.id);
       out[i].fields.push_back({field.id, from_uint(value, field.byte_count())});
     }
   }

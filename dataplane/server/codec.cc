@@ -248,13 +248,26 @@ absl::StatusOr<Key> decode_key(const TableInfo& table, const bfrt_proto::TableKe
   }
   for (size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i]) {
-      if (table.key[i].match == MatchKind::exact) return bad(table, table.key[i], "is missing from the key");
+      const FieldInfo& field = table.key[i];
+      if (field.match == MatchKind::exact) {
+        const auto* const fallback = std::get_if<std::string>(&field.initial);
+        if (field.mandatory || !field.has_default || fallback == nullptr)
+          return bad(table, field, "is missing from the key");
+        key.fields[i].value = *fallback;
+        continue;
+      }
       key.fields[i] = dont_care(table.key[i]);
     }
-    append_index(table.key[i], key.fields[i], key.index);
   }
-  if (table.has_priority) key.index += from_uint(key.priority, 4);
+  key.index = canonical_index(table, key);
   return key;
+}
+
+std::string canonical_index(const TableInfo& table, const Key& key) {
+  std::string index;
+  for (size_t i = 0; i < table.key.size(); ++i) append_index(table.key[i], key.fields[i], index);
+  if (table.has_priority) index += from_uint(key.priority, 4);
+  return index;
 }
 
 void encode_key(const TableInfo& table, const Key& key, bfrt_proto::TableKey* out) {

@@ -16,6 +16,7 @@ namespace l3dml::server {
 
 // Fields may come in any order; absent ternary, LPM, range and optional fields mean "don't care".
 absl::StatusOr<Key> decode_key(const TableInfo& table, const bfrt_proto::TableKey& in);
+std::string canonical_index(const TableInfo& table, const Key& key);  // what decode_key puts into Key::index
 void encode_key(const TableInfo& table, const Key& key, bfrt_proto::TableKey* out);
 
 // Checks ids, widths, choices and read-only; completeness is the table's business. Fields keep their order.

@@ -41,8 +41,12 @@ absl::StatusOr<std::unique_ptr<Driver>> Driver::create(DriverOptions options) {
   driver->fixed_ = *std::move(fixed);
 
   Driver* const self = driver.get();
+  static const base::MonotonicClock machine_clock;
+  self->device_.id = self->options_.device_id;
   self->device_.twin = self->options_.twin;
   self->device_.ports = self->options_.ports;
+  self->device_.program = self->program_.get();
+  self->device_.clock = self->options_.clock != nullptr ? self->options_.clock : &machine_clock;
   self->device_.pipes = self->options_.twin != nullptr ? self->options_.twin->pipes() : self->options_.pipes;
   if (self->device_.pipes == 0 || self->device_.pipes > 4) {
     return absl::InvalidArgumentError(concat("a device has 1 to 4 pipes, not ", self->device_.pipes));
@@ -50,6 +54,10 @@ absl::StatusOr<std::unique_ptr<Driver>> Driver::create(DriverOptions options) {
   self->device_.table = [self](std::string_view name) {
     const auto found = self->by_name_.find(std::string(name));
     return found == self->by_name_.end() ? nullptr : found->second;
+  };
+  self->device_.table_with_id = [self](uint32_t id) {
+    const auto found = self->by_id_.find(id);
+    return found == self->by_id_.end() ? nullptr : found->second;
   };
   self->device_.notify = [self](const bfrt_proto::StreamMessageResponse& message) {
     if (self->notifier_) self->notifier_(message);
@@ -64,6 +72,10 @@ absl::StatusOr<std::unique_ptr<Driver>> Driver::create(DriverOptions options) {
       return absl::InvalidArgumentError(concat("bf-rt.json: id ", info.id, " belongs to ", info.name));
     }
     self->by_name_.emplace(info.name, self->tables_.back().get());
+  }
+  self->digests_ = std::make_unique<DigestQueue>(*self->program_, self->options_.device_id);
+  for (const auto& table : self->tables_) {
+    if (table->ticks()) self->ticking_.push_back(table.get());
   }
   return driver;
 }
@@ -185,7 +197,7 @@ Outcome Driver::apply_entry(Update::Type type, const bfrt_proto::TableEntry& ent
     case Update::RESET:
       return {table.reset(context, *key)};
     case Update::INSERT_OR_MODIFY: {
-      if (!table.contains(*key)) return {table.insert(context, *std::move(key), *data)};
+      if (!table.contains(context.target, *key)) return {table.insert(context, *std::move(key), *data)};
       absl::Status status = table.modify(context, *key, *data);
       return {status, status.ok() ? static_cast<int32_t>(absl::StatusCode::kAlreadyExists) : 0};
     }
@@ -222,7 +234,7 @@ absl::Status Driver::read_entity(const Entity& entity, const Target& target,
     case Entity::kTableUsage: {
       absl::StatusOr<Table*> table = find_table(entity.table_usage().table_id());
       if (!table.ok()) return table.status();
-      absl::StatusOr<uint32_t> usage = (*table)->usage();
+      absl::StatusOr<uint32_t> usage = (*table)->usage(target);
       if (!usage.ok()) return usage.status();
       bfrt_proto::TableUsage* const out = add()->mutable_table_usage();
       out->set_table_id(entity.table_usage().table_id());
@@ -245,7 +257,7 @@ absl::Status Driver::read_entity(const Entity& entity, const Target& target,
       if (entity.handle().has_key()) {
         absl::StatusOr<Key> key = decode_key((*table)->info(), entity.handle().key());
         if (!key.ok()) return key.status();
-        absl::StatusOr<tna::Handle> handle = (*table)->handle_of(*key);
+        absl::StatusOr<tna::Handle> handle = (*table)->handle_of(target, *key);
         if (!handle.ok()) return handle.status();
         answer.set_handle_id(*handle);
       } else {
@@ -293,7 +305,10 @@ absl::Status Driver::read_entries(const bfrt_proto::TableEntry& wanted, const Ta
       out->set_is_default_entry(true);
     }
     if (!query.key_only) encode_data(info, *row.data, fields, out->mutable_data());
-    if (wanted.has_entry_tgt()) *out->mutable_entry_tgt() = wanted.entry_tgt();
+    if (wanted.has_entry_tgt()) {
+      *out->mutable_entry_tgt() = wanted.entry_tgt();
+      if (row.pipe >= 0) out->mutable_entry_tgt()->set_pipe_id(static_cast<uint32_t>(row.pipe));
+    }
   };
   const bool keyed = wanted.value_case() != bfrt_proto::TableEntry::VALUE_NOT_SET;
   if (wanted.is_default_entry()) {
@@ -370,10 +385,18 @@ void Driver::wipe() {
   transaction.commit(device_.executor());
 }
 
-void Driver::tick(uint64_t now_ns) {
+void Driver::tick() {
+  if (options_.twin != nullptr && !program_->learn_filters().empty()) {
+    std::vector<tna::Digest> packed;
+    device_.run([&] { options_.twin->take_digests(packed); });
+    for (const tna::Digest& digest : packed) (void)digests_->push(digest);  // what it refuses is counted
+  }
+  const std::vector<bfrt_proto::StreamMessageResponse> lists = digests_->take();
+  if (ticking_.empty() && lists.empty()) return;
   std::unique_lock lock(mutex_);
-  for (auto& table : tables_)
-    if (table->ticks()) table->tick(static_cast<int64_t>(now_ns));
+  for (const bfrt_proto::StreamMessageResponse& list : lists) device_.notify(list);
+  const int64_t now_ns = device_.clock->now_ns();
+  for (Table* table : ticking_) table->tick(now_ns);
 }
 
 void Driver::set_notifier(std::function<void(const bfrt_proto::StreamMessageResponse&)> notifier) {

@@ -14,6 +14,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "bfruntime.pb.h"
+#include "dataplane/base/clock.h"
+#include "dataplane/server/digest_queue.h"
 #include "dataplane/server/schema.h"
 #include "dataplane/server/table.h"
 #include "dataplane/tna/twin.h"
@@ -22,11 +24,12 @@ namespace l3dml::server {
 
 struct DriverOptions {
   uint32_t device_id = 0;
-  std::string program_name;         // what clients bind to
-  std::string program_json;         // text of its bf-rt.json
-  tna::DeviceTwin* twin = nullptr;  // null: schema mode, the shadow is all there is
-  PortDriver* ports = nullptr;      // null: ports hold state alone
-  unsigned pipes = 4;               // used without a twin
+  std::string program_name;            // what clients bind to
+  std::string program_json;            // text of its bf-rt.json
+  tna::DeviceTwin* twin = nullptr;     // null: schema mode, the shadow is all there is
+  PortDriver* ports = nullptr;         // null: ports hold state alone
+  const base::Clock* clock = nullptr;  // null: the machine's; for idle time-outs
+  unsigned pipes = 4;                  // used without a twin
 };
 
 // What became of one update or entity. `code` is the driver's own number where the protocol asks for one.
@@ -64,8 +67,13 @@ class Driver {
 
   // Back to the state after loading, pipeline included.
   void wipe();
-  // Periodic work: link changes, idle time-outs, digests. `now_ns` is monotonic.
-  void tick(uint64_t now_ns);
+  // Periodic work: link changes, idle time-outs, digests.
+  void tick();
+
+  // A digest for those who subscribed, sent at the next tick. The pipeline's own are fetched by the tick;
+  // this is for programs without one.
+  absl::Status learn(const tna::Digest& digest) { return digests_->push(digest); }
+  DigestQueue::Counters digest_counters() const { return digests_->counters(); }
 
   // Where notifications go; called without the driver's lock being needed by the receiver.
   void set_notifier(std::function<void(const bfrt_proto::StreamMessageResponse&)> notifier);
@@ -89,6 +97,8 @@ class Driver {
   std::shared_ptr<const Schema> fixed_;
   Device device_;
   std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<Table*> ticking_;
+  std::unique_ptr<DigestQueue> digests_;
   absl::flat_hash_map<uint32_t, Table*> by_id_;
   absl::flat_hash_map<std::string, Table*> by_name_;  // fixed tables only
   std::function<void(const bfrt_proto::StreamMessageResponse&)> notifier_;

@@ -1,6 +1,7 @@
 #include "dataplane/server/schema.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -70,6 +71,26 @@ Value initial_value(const FieldInfo& field, const json* given) {
   }
 }
 
+Role role_of(std::string_view name) {
+  static constexpr std::pair<std::string_view, Role> kNames[] = {
+      {"$ACTION_MEMBER_ID", Role::member},
+      {"$SELECTOR_GROUP_ID", Role::group},
+      {"$ACTION_MEMBER_STATUS", Role::member_status},
+      {"$MAX_GROUP_SIZE", Role::group_size},
+      {"$ENTRY_TTL", Role::ttl},
+      {"$ENTRY_HIT_STATE", Role::hit_state},
+      {"$COUNTER_SPEC_BYTES", Role::counter_bytes},
+      {"$COUNTER_SPEC_PKTS", Role::counter_packets},
+  };
+  for (const auto& [known, role] : kNames) {
+    if (name == known) return role;
+  }
+  if (name.starts_with("$METER_SPEC_")) return Role::meter;
+  if (name.starts_with("$LPF_SPEC_")) return Role::lpf;
+  if (name.starts_with("$WRED_SPEC_")) return Role::wred;
+  return Role::none;
+}
+
 FieldInfo parse_field(const json& object);
 
 void parse_data(const json& data, std::vector<FieldInfo>& out) {
@@ -97,6 +118,7 @@ FieldInfo parse_field(const json& object) {
   FieldInfo field;
   field.id = member(object, "id").get<uint32_t>();
   field.name = member(object, "name").get<std::string>();
+  field.role = role_of(field.name);
   field.repeated = object.value("repeated", false);
   field.mandatory = object.value("mandatory", false);
   field.read_only = object.value("read_only", false);
@@ -127,6 +149,7 @@ FieldInfo parse_field(const json& object) {
     auto found = type.find("default_value");
     if (found != type.end()) initial = &*found;
   }
+  field.has_default = initial != nullptr;
   field.initial = initial_value(field, initial);
   return field;
 }
@@ -160,6 +183,7 @@ TableKind kind_of(const TableInfo& table) {
   if (table.type.starts_with("MatchAction_")) return TableKind::match;
   if (table.type == "Action") return TableKind::action;
   if (table.type == "Selector") return TableKind::selector;
+  if (table.type == "SelectorGetMember") return TableKind::group_member;
   if (table.type == "Register") return TableKind::register_array;
   if (table.type == "Counter") return TableKind::counter;
   if (table.type == "Meter" || table.type == "Wred" || table.type == "Lpf") return TableKind::meter;
@@ -226,6 +250,13 @@ const FieldInfo* TableInfo::data_field(uint32_t action_id, uint32_t field_id) co
   }
   for (const FieldInfo& field : data) {
     if (field.id == field_id) return &field;
+  }
+  return nullptr;
+}
+
+const FieldInfo* TableInfo::data_with(Role role) const {
+  for (const FieldInfo& field : data) {
+    if (field.role == role) return &field;
   }
   return nullptr;
 }

@@ -18,16 +18,24 @@ namespace l3dml::server {
 
 enum class FieldType : uint8_t { bytes, uint, sint, boolean, real, text, container };
 
-// Ids that mean the same in every table.
 inline constexpr uint32_t kMatchPriorityId = 65537;
-inline constexpr uint32_t kActionMemberId = 65539;
-inline constexpr uint32_t kSelectorGroupId = 65540;
-inline constexpr uint32_t kActionMemberStatusId = 65541;
-inline constexpr uint32_t kMaxGroupSizeId = 65542;
-inline constexpr uint32_t kEntryTtlId = 65543;
-inline constexpr uint32_t kEntryHitStateId = 65544;
-inline constexpr uint32_t kCounterBytesId = 65553;
-inline constexpr uint32_t kCounterPacketsId = 65554;
+
+// What a field means to the driver, known by its name: releases of the compiler number some of them
+// differently.
+enum class Role : uint8_t {
+  none,
+  member,         // $ACTION_MEMBER_ID
+  group,          // $SELECTOR_GROUP_ID
+  member_status,  // $ACTION_MEMBER_STATUS
+  group_size,     // $MAX_GROUP_SIZE
+  ttl,            // $ENTRY_TTL, milliseconds
+  hit_state,      // $ENTRY_HIT_STATE
+  counter_bytes,
+  counter_packets,
+  meter,  // any field of a meter's specification
+  lpf,
+  wred,
+};
 
 struct FieldInfo {
   uint32_t id = 0;
@@ -37,9 +45,11 @@ struct FieldInfo {
   bool repeated = false;
   bool mandatory = false;
   bool read_only = false;
-  bool is_register = false;                      // one value per pipe
+  bool is_register = false;  // one value per pipe
+  Role role = Role::none;
   std::vector<std::string> choices;              // text only; empty: anything
   Value initial;                                 // default_value, else zero
+  bool has_default = false;                      // the text gives a default_value
   std::vector<FieldInfo> members;                // container only
   tna::MatchKind match = tna::MatchKind::exact;  // keys only
   int choice_group = -1;                         // data of one `oneof` share a number
@@ -55,9 +65,10 @@ struct ActionInfo {
 };
 
 enum class TableKind : uint8_t {
-  match,     // direct and indirect match-action, also without actions
-  action,    // action profile members
-  selector,  // groups of members
+  match,         // direct and indirect match-action, also without actions
+  action,        // action profile members
+  selector,      // groups of members
+  group_member,  // which member of a group a hash picks
   register_array,
   counter,
   meter,      // meter, WRED, LPF: indexed specifications
@@ -85,6 +96,7 @@ struct TableInfo {
 
   const ActionInfo* action(uint32_t action_id) const;
   const FieldInfo* data_field(uint32_t action_id, uint32_t field_id) const;
+  const FieldInfo* data_with(Role role) const;  // the first such field beside action data, or null
   bool has_operation(std::string_view operation) const;
   bool has_attribute(std::string_view attribute) const;
 };

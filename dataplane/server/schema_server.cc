@@ -1,12 +1,14 @@
 // l3dml-bfrt-schema-server: serves the control plane of any P4 program from its bf-rt.json alone. No
 // pipeline, no DPDK: for developing controllers, and for tests. Prints "listening on port N" once it is ready
-// and runs until its standard input ends.
+// and runs until its standard input ends. There are no packets, so what packets would cause is typed in:
+// a line "digest FILTER HEX HEX ..." sends a digest of device 0 to its subscribers.
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/escaping.h"
 #include "dataplane/server/server.h"
 
 namespace {
@@ -14,6 +16,20 @@ namespace {
 int fail(const absl::Status& status) {
   std::cerr << "l3dml-bfrt-schema-server: " << status.message() << "\n";
   return 1;
+}
+
+absl::Status digest(const std::string& line, l3dml::server::Driver& driver) {
+  std::istringstream words(line);
+  std::string verb, field;
+  l3dml::tna::Digest record;
+  if (!(words >> verb >> record.filter) || verb != "digest")
+    return absl::InvalidArgumentError("lines are: digest FILTER HEX HEX ...");
+  while (words >> field) {
+    if (field.size() % 2 != 0 || field.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+      return absl::InvalidArgumentError("fields are hexadecimal digits, two a byte");
+    record.fields.push_back(absl::HexStringToBytes(field));
+  }
+  return driver.learn(record);
 }
 
 }  // namespace
@@ -46,7 +62,9 @@ int main(int argc, char** argv) {
   }
   if (absl::Status status = server.start(options); !status.ok()) return fail(status);
   std::cout << "listening on port " << server.port() << std::endl;
-  while (std::cin.get() != std::char_traits<char>::eof()) {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.empty()) continue;
+    if (absl::Status status = digest(line, *server.driver(0)); !status.ok()) fail(status);
   }
   server.stop();
 }

@@ -86,17 +86,22 @@ absl::Status BfrtServer::start(const ServerOptions& options) {
                                     : " (is the port taken? are certificate and key a pair, in PEM?)"));
   }
   stopping_ = false;
+  static const base::MonotonicClock machine_clock;
+  clock_ = options.clock != nullptr ? options.clock : &machine_clock;
   if (options.tick_ns != 0) ticker_ = std::thread([this, tick = options.tick_ns] { tick_loop(tick); });
   return absl::OkStatus();
+}
+
+void BfrtServer::tick() {
+  sessions_.tick(clock_->now_ns());
+  for (const std::shared_ptr<Driver>& driver : devices_.all()) driver->tick();
 }
 
 void BfrtServer::tick_loop(uint64_t tick_ns) {
   std::unique_lock lock(stop_mutex_);
   while (!stop_signal_.wait_for(lock, std::chrono::nanoseconds(tick_ns), [this] { return stopping_; })) {
     lock.unlock();
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-    for (const std::shared_ptr<Driver>& driver : devices_.all()) driver->tick(static_cast<uint64_t>(now_ns));
+    tick();
     lock.lock();
   }
 }

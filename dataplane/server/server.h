@@ -33,7 +33,8 @@ struct ServerOptions {
   std::string client_authority;  // clients must show a certificate that it signed
   int keepalive_ms =
       10'000;  // silence after which a client is asked whether it lives, and half of it to answer
-  uint64_t tick_ns = 5'000'000;  // how often links, time-outs and digests are looked at; 0: never
+  uint64_t tick_ns = 5'000'000;  // how often links, time-outs and digests are looked at; 0: only by tick()
+  const base::Clock* clock = nullptr;  // null: the machine's
 };
 
 class BfrtServer {
@@ -46,6 +47,7 @@ class BfrtServer {
   absl::Status start(const std::string& address) { return start(ServerOptions{.address = address}); }
   int port() const { return port_; }  // the bound port, 0 before start
   void stop();                        // ends all streams; idempotent
+  void tick();                        // one look at links, time-outs and digests
 
   // Pass to a device's notifier, or call to tell clients something by hand.
   void notify(uint32_t device, const bfrt_proto::StreamMessageResponse& message) {
@@ -61,6 +63,7 @@ class BfrtServer {
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
+  const base::Clock* clock_ = nullptr;
 
   std::thread ticker_;
   std::mutex stop_mutex_;

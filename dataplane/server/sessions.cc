@@ -32,7 +32,7 @@ absl::Status Sessions::add(const Client& client, Outbox* outbox) {
     return absl::InvalidArgumentError(concat("two clients cannot have the same id ", client.id));
   }
   const std::string program = session.client.device == client.device ? session.client.program : "";
-  session = Session{client, outbox};
+  session = Session{client, outbox, {}};
   session.client.program = program;
   return absl::OkStatus();
 }
@@ -87,8 +87,25 @@ void Sessions::notify(uint32_t device, const bfrt_proto::StreamMessageResponse& 
   for (auto& [id, session] : sessions_) {
     if (session.outbox != nullptr && session.client.device == device &&
         wanted(session.client.wants, message)) {
-      session.outbox->send(shared);
+      session.outbox->send(message.has_digest() ? session.digests.send(message, now_ns_) : shared);
     }
+  }
+}
+
+void Sessions::acknowledge(const Outbox* outbox, uint32_t digest_id, uint32_t list_id) {
+  std::lock_guard lock(mutex_);
+  for (auto& [id, session] : sessions_) {
+    if (session.outbox == outbox) (void)session.digests.acknowledge(digest_id, list_id);
+  }
+}
+
+void Sessions::tick(int64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  now_ns_ = now_ns;
+  for (auto& [id, session] : sessions_) {
+    if (session.outbox == nullptr) continue;
+    for (DigestLedger::Message& message : session.digests.overdue(now_ns))
+      session.outbox->send(std::move(message));
   }
 }
 

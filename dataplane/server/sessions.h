@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfruntime.pb.h"
+#include "dataplane/server/digest_ledger.h"
 #include "dataplane/server/table.h"
 
 namespace l3dml::server {
@@ -45,6 +46,10 @@ class Sessions {
 
   // To every client of the device that asked for this kind of message.
   void notify(uint32_t device, const bfrt_proto::StreamMessageResponse& message);
+  // What a client says about a digest list; nothing happens where none such is outstanding.
+  void acknowledge(const Outbox* outbox, uint32_t digest_id, uint32_t list_id);
+  // Sends digest lists again that were not acknowledged in time.
+  void tick(int64_t now_ns);
   // Ends the streams of clients bound to a program that is gone.
   void cut_off(uint32_t device, const std::string& program);
   size_t count() const;
@@ -53,9 +58,11 @@ class Sessions {
   struct Session {
     Client client;
     Outbox* outbox = nullptr;  // null: a claim made without a stream
+    DigestLedger digests;
   };
   mutable std::mutex mutex_;
   std::map<uint32_t, Session> sessions_;  // by client id
+  int64_t now_ns_ = 0;                    // of the last tick
 };
 
 }  // namespace l3dml::server

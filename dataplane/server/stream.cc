@@ -44,7 +44,7 @@ void ClientStream::OnReadDone(bool ok) {
     return;
   }
   if (request_.has_digest_ack()) {
-    // Digests are acknowledged by the driver itself; an acknowledgement is harmless.
+    sessions_.acknowledge(this, request_.digest_ack().digest_id(), request_.digest_ack().list_id());
   } else if (!request_.has_subscribe()) {
     end(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "the stream takes subscribe and digest_ack only"));
     return;

@@ -1,13 +1,19 @@
 #include "dataplane/server/table.h"
 
 #include "dataplane/server/cell_table.h"
+#include "dataplane/server/debug_tables.h"
 #include "dataplane/server/device_tables.h"
 #include "dataplane/server/entry_table.h"
+#include "dataplane/server/hash_compute.h"
+#include "dataplane/server/match_table.h"
+#include "dataplane/server/meter_table.h"
 #include "dataplane/server/port_tables.h"
+#include "dataplane/server/profile_tables.h"
 #include "dataplane/server/replication_tables.h"
 #include "dataplane/server/single_table.h"
 #include "dataplane/server/text.h"
 #include "dataplane/server/tm_tables.h"
+#include "dataplane/server/value_set_table.h"
 
 namespace l3dml::server {
 
@@ -19,6 +25,14 @@ absl::Status Table::error(absl::StatusCode code, std::string_view what) const {
   return absl::Status(code, concat(info_.name, ": ", what));
 }
 
+Table* Table::dependency(TableKind kind) const {
+  for (uint32_t id : info_.depends_on) {
+    Table* const table = device_.table_with_id(id);
+    if (table != nullptr && table->info().kind == kind) return table;
+  }
+  return nullptr;
+}
+
 using Attribute = bfrt_proto::TableAttribute;
 
 absl::Status Table::check_supported(Attribute::AttributeCase which) const {
@@ -26,6 +40,7 @@ absl::Status Table::check_supported(Attribute::AttributeCase which) const {
       {Attribute::kIdleTable, "IdleTimeout"},
       {Attribute::kEntryScope, "EntryScope"},
       {Attribute::kDynKeyMask, "DynamicKeyMask"},
+      {Attribute::kDynHashing, "DynHashing"},
       {Attribute::kByteCountAdj, "MeterByteCountAdjust"},
       {Attribute::kPortStatusNotify, "port_status_notif_cb"},
       {Attribute::kIntvlMs, "poll_intvl_ms"},
@@ -113,10 +128,22 @@ std::unique_ptr<Table> make_program_table(const TableInfo& info, const Device& d
     case TableKind::counter:
       return std::make_unique<CounterTable>(info, device);
     case TableKind::meter:
-      return std::make_unique<CellTable>(info, device);
+      return std::make_unique<MeterTable>(info, device);
+    case TableKind::match:
+      return std::make_unique<MatchTable>(info, device);
+    case TableKind::value_set:
+      return std::make_unique<ValueSetTable>(info, device);
+    case TableKind::action:
+      return std::make_unique<MemberTable>(info, device);
+    case TableKind::selector:
+      return std::make_unique<SelectorTable>(info, device);
+    case TableKind::group_member:
+      return std::make_unique<GroupMemberTable>(info, device);
     case TableKind::single:
       return std::make_unique<SingleTable>(info, device);
     default:
+      if (info.type == "DynHashCompute") return std::make_unique<HashComputeTable>(info, device);
+      if (std::unique_ptr<Table> table = make_debug_table(info, device)) return table;
       return std::make_unique<EntryTable>(info, device);
   }
 }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfruntime.pb.h"
+#include "dataplane/base/clock.h"
 #include "dataplane/server/schema.h"
 #include "dataplane/server/transaction.h"
 #include "dataplane/server/value.h"
@@ -50,6 +51,7 @@ struct RowView {
   const Key* key = nullptr;  // null: default entry
   const Data* data = nullptr;
   tna::Handle handle = 0;
+  int pipe = -1;  // lowest pipe it belongs to, where pipes have entries of their own
 };
 using Emit = std::function<void(const RowView&)>;
 
@@ -65,10 +67,14 @@ struct ReadQuery {
 class Table;
 class PortDriver;
 struct Device {
+  uint32_t id = 0;
   tna::DeviceTwin* twin = nullptr;
   PortDriver* ports = nullptr;
+  const base::Clock* clock = nullptr;
+  const Schema* program = nullptr;
   unsigned pipes = 4;
-  std::function<Table*(std::string_view name)> table;
+  std::function<Table*(std::string_view name)> table;  // fixed tables
+  std::function<Table*(uint32_t id)> table_with_id;    // null if there is none
   // Sends a notification to the clients that asked for it.
   std::function<void(const bfrt_proto::StreamMessageResponse&)> notify;
   tna::Executor* executor() const { return twin == nullptr ? nullptr : &twin->executor(); }
@@ -98,14 +104,14 @@ class Table {
   virtual absl::Status clear(WriteContext&) { return unsupported("clear"); }
   virtual absl::Status set_default(WriteContext&, const Data&) { return unsupported("a default entry"); }
   virtual absl::Status reset_default(WriteContext&) { return absl::OkStatus(); }
-  virtual bool contains(const Key&) const { return false; }
+  virtual bool contains(const Target&, const Key&) const { return false; }
 
   virtual absl::Status read(const ReadQuery&, const Key&, const Emit&) { return unsupported("get"); }
   virtual absl::Status read_all(const ReadQuery&, const Emit&) { return unsupported("get"); }
   // Emits nothing when there is no default entry.
   virtual absl::Status read_default(const ReadQuery&, const Emit&) { return absl::OkStatus(); }
-  virtual absl::StatusOr<uint32_t> usage() { return unsupported("usage"); }
-  virtual absl::StatusOr<tna::Handle> handle_of(const Key&) { return unsupported("handles"); }
+  virtual absl::StatusOr<uint32_t> usage(const Target&) { return unsupported("usage"); }
+  virtual absl::StatusOr<tna::Handle> handle_of(const Target&, const Key&) { return unsupported("handles"); }
   virtual absl::StatusOr<Key> key_of(tna::Handle) { return unsupported("handles"); }
 
   // `name` is one of the table's supported_operations. Values are read live, so there is nothing to wait for.
@@ -114,11 +120,12 @@ class Table {
   // `attribute` names the wanted one by its oneof case and gets the value (a default until it was set).
   absl::Status get_attribute(bfrt_proto::TableAttribute* attribute) const;
 
-  // Back to the state after loading; what the pipeline must forget goes into the transaction.
-  virtual void wipe(WriteContext&) = 0;
-  // Periodic work under the driver's exclusive lock, for tables that have some.
+  // Work that time brings (idle time-outs, link changes), under the write lock; only if ticks() says so.
   virtual bool ticks() const { return false; }
   virtual void tick(int64_t /*now_ns*/) {}
+
+  // Back to the state after loading; what the pipeline must forget goes into the transaction.
+  virtual void wipe(WriteContext&) = 0;
 
  protected:
   // May this attribute be set like that now? Called before it is stored.
@@ -128,6 +135,8 @@ class Table {
   const bfrt_proto::TableAttribute* attribute(bfrt_proto::TableAttribute::AttributeCase which) const;
   void forget_attributes() { attributes_.clear(); }
 
+  // The table of this kind that the schema says this one depends on, or null.
+  Table* dependency(TableKind kind) const;
   absl::Status unsupported(std::string_view what) const;
   absl::Status error(absl::StatusCode code, std::string_view what) const;
   const TableInfo& info_;

@@ -33,6 +33,7 @@ struct Key {
   std::vector<tna::MatchField> fields;
   uint32_t priority = 0;
   std::string index;
+  int scope = -1;  // which pipes it belongs to (Scopes), where the key came from a handle; else -1
 };
 
 struct Data {

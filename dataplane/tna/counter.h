@@ -36,19 +36,10 @@ class PipeCounters final : public CounterTwin {
   Counter& pipe(unsigned index) { return pipes_[index]; }
 
   uint32_t size() const override { return pipes_[0].size(); }
-  CounterValue read(uint32_t index) const override {
-    CounterValue sum;
-    for (const Counter& counter : pipes_) {
-      const CounterValue& cell = counter.cell(index);
-      sum.packets += cell.packets;
-      sum.bytes += cell.bytes;
-    }
-    return sum;
-  }
-  void write(uint32_t index, CounterValue value) override {
-    for (Counter& counter : pipes_) counter.cell(index) = {};
-    pipes_[0].cell(index) = value;
-  }
+  unsigned pipes() const override { return static_cast<unsigned>(pipes_.size()); }
+  using CounterTwin::read;  // summed over pipes
+  CounterValue read(unsigned pipe, uint32_t index) const override { return pipes_[pipe].cell(index); }
+  void write(unsigned pipe, uint32_t index, CounterValue value) override { pipes_[pipe].cell(index) = value; }
 
  private:
   std::vector<Counter> pipes_;

@@ -270,7 +270,8 @@ TEST(Counter, counts_what_its_type_says_and_sums_pipes) {
   both.pipe(1).count(3, 60, 10);
   EXPECT_EQ(both.read(3).packets, 2u);
   EXPECT_EQ(both.read(3).bytes, 150u);
-  both.write(3, {7, 1});
+  both.write(0, 3, {7, 1});
+  both.write(1, 3, {});
   EXPECT_EQ(both.read(3).bytes, 7u);
   EXPECT_EQ(both.read(3).packets, 1u);
   packets.pipe(0).count(0, 100);

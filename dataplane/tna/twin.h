@@ -72,8 +72,24 @@ class CounterTwin {
  public:
   virtual ~CounterTwin() = default;
   virtual uint32_t size() const = 0;
-  virtual CounterValue read(uint32_t index) const = 0;  // summed over pipes
-  virtual void write(uint32_t index, CounterValue value) = 0;
+  virtual unsigned pipes() const = 0;
+  virtual CounterValue read(unsigned pipe, uint32_t index) const = 0;
+  virtual void write(unsigned pipe, uint32_t index, CounterValue value) = 0;
+  CounterValue read(uint32_t index) const {  // summed over pipes
+    CounterValue sum;
+    for (unsigned pipe = 0; pipe < pipes(); ++pipe) {
+      const CounterValue value = read(pipe, index);
+      sum.bytes += value.bytes;
+      sum.packets += value.packets;
+    }
+    return sum;
+  }
+};
+
+// What a deparser packed for the control plane: one record of a learn filter.
+struct Digest {
+  std::string filter;               // name as in bf-rt.json
+  std::vector<std::string> fields;  // schema order, big-endian, exact width
 };
 
 // Runs a function while every pipe of the device stands between two bursts; returns when it has run.
@@ -109,6 +125,8 @@ class DeviceTwin {
   virtual RegisterTwin* register_array(std::string_view name) = 0;
   virtual CounterTwin* counter(std::string_view name) = 0;
   virtual ReplicationTwin* replication() = 0;
+  // Hands over the digests packed since the last call.
+  virtual void take_digests(std::vector<Digest>&) {}
 };
 
 }  // namespace l3dml::tna
