@@ -323,6 +323,43 @@ class Vanishing(harness.ServerCase):
             hanging.communicate()
 
 
+class Notifications(harness.ServerCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="l3dml_notifications_")
+        cls.addClassCleanup(folder.cleanup)
+        schema = os.path.join(folder.name, "bf-rt.json")
+        program.one_of_everything(schema)
+        cls.server = harness.SchemaServer(schema)
+
+    def test_14_digests_reach_who_asked(self):
+        asked, other = self.client(learn=True), self.client(client_id=1, bind=False)
+        self.server.process.stdin.write("digest pipe.IngressDeparser.learn 020000000001 0005\n")  # as a packet would cause it
+        self.server.process.stdin.flush()
+        digest = asked.notification("digest")
+        self.assertEqual(digest.digest_id, 0x8E000001)
+        self.assertEqual([[(f.field_id, f.stream) for f in record.fields] for record in digest.data],
+                         [[(1, bytes.fromhex("020000000001")), (2, b"\0\5")]])
+        self.assertRaises(TimeoutError, other.notification, "digest", timeout=0.1)
+
+    def test_14_idle_entries_are_told(self):
+        c = self.client(idletimeout=True)
+        aging = c.table("aging")
+        idle = pb.IdleTable(enable=True, idle_table_mode=pb.IdleTable.IDLE_TABLE_NOTIFY_MODE, ttl_query_interval=10,
+                            max_ttl=1000, min_ttl=10)
+        silent = self.client(client_id=1, bind=False)
+        aging.set_attribute(idle_table=idle)
+        aging.add({"hdr.ethernet.src_addr": 7}, "set_port", data={"$ENTRY_TTL": 50, "port": 1})
+        told = c.notification("idle_timeout_notification")
+        self.assertEqual(told.type, pb.IdleTimeoutNotification.ENTRY_IDLE)
+        self.assertEqual(aging.decode(told.table_entry).key, {"hdr.ethernet.src_addr": 7})
+        self.assertRaises(TimeoutError, silent.notification, "idle_timeout_notification", timeout=0.1)
+
+    def test_14_nobody_is_told_who_did_not_ask(self):
+        idle = pb.IdleTable(enable=True, idle_table_mode=pb.IdleTable.IDLE_TABLE_NOTIFY_MODE)
+        self.fails("INVALID_ARGUMENT", self.client().table("aging").set_attribute, idle_table=idle)
+
+
 class SwitchMl(harness.ServerCase):
     """17: the start-up of SwitchML's controller, call by call, on a program with its tables."""
 
