@@ -58,14 +58,17 @@ class Egress {
     head.udp.length = udp_length;
     head.ipv6.payload_length = udp_length;
     const uint64_t version_type = wire::kVersion << 4 | static_cast<uint8_t>(fields.type);
-    const base::be64_t words[] = {
-        base::be64_t(version_type << 56 | uint64_t{fields.flags} << 48 | uint64_t{fields.job} << 32 |
-                     uint64_t{fields.epoch} << 24 | uint64_t{replica.head.l3dml.child} << 16 | fields.tag),
-        base::be64_t(uint64_t{replica.slot(fields.number)} << 32 | fields.number),
-        base::be64_t(uint64_t{fields.exp} << 56 | uint64_t{fields.next_exp} << 48 |
-                     uint64_t{fields.weight} << 32 | seq)};
-    static_assert(sizeof words == wire::kL3dmlSize);
-    std::memcpy(data + kBefore, words, sizeof words);
+    put64(data + kBefore, version_type << 56 | uint64_t{fields.flags} << 48 | uint64_t{fields.job} << 32 |
+                              uint64_t{fields.epoch} << 24 | uint64_t{replica.head.l3dml.child} << 16 |
+                              fields.tag);
+    put64(data + kBefore + 8, uint64_t{replica.slot(fields.number)} << 32 | fields.number);
+    put64(data + kBefore + 16,
+          uint64_t{fields.exp} << 56 | uint64_t{fields.next_exp} << 48 | uint64_t{fields.weight} << 32 | seq);
+    static_assert(wire::kL3dmlSize == 24);
+  }
+  static void put64(uint8_t* data, uint64_t value) {
+    const base::be64_t big(value);
+    std::memcpy(data, &big, sizeof big);
   }
   [[gnu::cold]] void refuse(base::Packet* packet, base::DropReason reason) {
     ++drops_[static_cast<size_t>(reason)];

@@ -301,8 +301,9 @@ void PipeImpl::answer_down(Context& ctx) {
                ctx.admit->neighbor_port, fields, ctx.now_ns);
 }
 
-// The packet that holds the result becomes the shared tail; each child gets a head of its own.
-void PipeImpl::multicast_down(Context& ctx) {
+// The packet that holds the result becomes the shared tail; each child gets a head of its own. Flattened:
+// what the heads have in common is then worked out once.
+[[gnu::flatten]] void PipeImpl::multicast_down(Context& ctx) {
   Outgoing fields = from_entry(ctx, Type::down, *ctx.entry, ctx.number);
   if (ctx.congested()) fields.flags = wire::kFlagEce;
   const uint32_t lane_bytes = ctx.job->lanes * 4u;
