@@ -17,6 +17,16 @@ std::vector<report::Row> aggregation_rows(const Options& options) {
   return rows;
 }
 
+// The gradients of jobs that are admitted, while as many packets of unknown ones come in between.
+std::vector<report::Row> flood_rows(const Options& options) {
+  Load flooded({4, 256, 1}), calm({4, 256, 1});
+  report::Row row = ratio(
+      "flood_of_unknown_jobs_leaves", 0.8, options, [&] { return 1 / flooded.pipeline_packet_seconds(true); },
+      [&] { return 1 / calm.pipeline_packet_seconds(); }, {{"flood", "1 packet per gradient, 1110 bytes"}});
+  row.group["refused"] = std::to_string(flooded.dropped(base::DropReason::unknown_job));
+  return {row};
+}
+
 std::vector<report::Row> cost_rows(const Options& options) {
   std::vector<report::Row> rows;
   Load base({8, 256, 1});

@@ -29,7 +29,9 @@ double seconds(const std::function<void()>& work);
 std::vector<report::Row> aggregation_rows(const Options& options);  // pipeline against a bare loop
 std::vector<report::Row> cost_rows(const Options& options);         // flat over children and jobs
 std::vector<report::Row> shard_rows(const Options& options);        // two shards on two cores against one
-double forwarding_packets_per_second(const Options& options);       // memory ports, 64 bytes
+std::vector<report::Row> forward_rows(const Options& options);      // against testpmd's io loop
+std::vector<report::Row> swx_rows(const Options& options);          // against DPDK's SWX pipeline
+std::vector<report::Row> flood_rows(const Options& options);        // while strangers send as much
 std::vector<report::Row> quantise_rows(const Options& options);     // against memcpy
 
 }  // namespace l3dml::bench

@@ -73,6 +73,7 @@ class MatchTable {
 
   // Null when nothing matches.
   const Row* lookup(const Key& key) const {
+    if (tuples_.size() > 1 && !parts_.contains(key & common_)) return nullptr;
     const Row* best = nullptr;
     for (const Tuple& tuple : tuples_) {
       if (best && best->priority <= tuple.best_priority) break;
@@ -93,6 +94,7 @@ class MatchTable {
     row->next = *place;
     *place = row.get();
     ++tuple.priorities[priority];
+    ++parts_[key & mask & common_];
     reorder();
   }
   void modify(Handle handle, const Action& action) {
@@ -110,6 +112,8 @@ class MatchTable {
     if (!*chain) tuple.rows.erase(row->key);
     const auto count = tuple.priorities.find(row->priority);
     if (--count->second == 0) tuple.priorities.erase(count);
+    const auto part = parts_.find(row->key & common_);
+    if (--part->second == 0) parts_.erase(part);
     rows_.erase(it);
     reorder();
   }
@@ -196,14 +200,27 @@ class MatchTable {
   // Keeps tuples sorted by the best priority in them, without empty ones. Tuples are few.
   void reorder() {
     std::erase_if(tuples_, [](const Tuple& t) { return t.rows.empty(); });
+    if (tuples_.size() != common_to_) find_common();
     for (Tuple& tuple : tuples_) tuple.best_priority = tuple.priorities.begin()->first;
     if (std::is_sorted(tuples_.begin(), tuples_.end(), better)) return;
     std::stable_sort(tuples_.begin(), tuples_.end(), better);
+  }
+  void find_common() {
+    common_to_ = tuples_.size();
+    common_.words.fill(~uint64_t{0});
+    for (const Tuple& tuple : tuples_) common_ = common_ & tuple.mask;
+    parts_.clear();
+    for (const auto& [handle, row] : rows_) ++parts_[row->key & common_];
   }
   static bool better(const Tuple& a, const Tuple& b) { return a.best_priority < b.best_priority; }
 
   std::vector<Tuple> tuples_;
   absl::flat_hash_map<Handle, std::unique_ptr<Row>> rows_;
+  // The bits that all masks share, and how many entries have which values there: what has none of them (an
+  // unknown job) is refused by one probe in place of one per tuple.
+  Key common_;
+  size_t common_to_ = 0;  // so many tuples
+  absl::flat_hash_map<Key, size_t, typename Key::Hash> parts_;
 };
 
 }  // namespace l3dml::tna
