@@ -33,10 +33,11 @@ class AnyProgram(harness.ServerCase):
             tables = json.load(file)["tables"]
         self.assertEqual(len(tables), 93)
         for info in tables:
-            client.table(info["name"]).entries()
+            table = client.table(info["name"])
+            table.get({"$REGISTER_INDEX": 0}) if info["table_type"] == "Register" else table.entries()
         stamp = client.table("Ig.stamp")
         stamp.add({"$REGISTER_INDEX": 8191}, data={"Ig.stamp.f1": 7})
-        self.assertEqual(stamp.get({"$REGISTER_INDEX": 8191}).data["Ig.stamp.f1"], [7] * 4)
+        self.assertEqual(stamp.get({"$REGISTER_INDEX": 8191}).data["Ig.stamp.f1"], [7])
 
     def test_a_wrong_file_is_one_line_that_says_why(self):
         ended = subprocess.run([os.path.join(harness.BUILD, "dataplane/l3dml-switch"), "--schema", os.path.join(
