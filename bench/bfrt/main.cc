@@ -161,7 +161,9 @@ class Client {
     const auto reader = stub_->Read(&context, request);
     bfrt_proto::ReadResponse response;
     uint64_t count = 0;
-    while (reader->Read(&response)) count += static_cast<uint64_t>(response.entities_size());
+    while (reader->Read(&response))
+      for (const bfrt_proto::Entity& entity : response.entities())
+        if (!entity.table_entry().is_default_entry()) ++count;
     check(reader->Finish());
     return count;
   }
