@@ -23,8 +23,13 @@ class UpSegment {
 
   explicit UpSegment(uint32_t entries) : numbers_(entries) {}  // a power of two
 
-  // The sequence number of the packet that now carries `number`.
-  uint32_t send(uint32_t number, int64_t now_ns, int64_t gap_ns) {
+  static constexpr uint32_t kFirstRepairs = 64;  // allowed before anything was sent
+
+  // The sequence number of the packet that now carries `number`; `again`: not for the first time.
+  uint32_t send(uint32_t number, bool again, int64_t now_ns, int64_t gap_ns) {
+    if (!again)
+      repairs_allowed_ =
+          std::min(repairs_allowed_ + 1, std::max(kFirstRepairs, static_cast<uint32_t>(numbers_.size())));
     numbers_[next_ & mask()] = number;
     ++sent_;
     syncs_left_ = kSyncs;
@@ -45,6 +50,8 @@ class UpSegment {
     return true;
   }
   uint32_t number(uint32_t seq) const { return numbers_[seq & mask()]; }
+  // Repairs that NACKs ask for never exceed first transmissions (T7); false: none is left.
+  bool take_repair() { return repairs_allowed_ > 0 && repairs_allowed_-- > 0; }
 
   int64_t sync_due_ns() const { return syncs_left_ ? sync_due_ns_ : base::kNever; }
   void sync_sent(int64_t now_ns) {
@@ -58,6 +65,7 @@ class UpSegment {
 
   std::vector<uint32_t> numbers_;  // by seq
   uint64_t sent_ = 0;
+  uint32_t repairs_allowed_ = kFirstRepairs;
   uint32_t next_ = 0;
   unsigned syncs_left_ = 0;
   int64_t gap_ns_ = 0, sync_due_ns_ = base::kNever;

@@ -12,7 +12,7 @@ TEST(UpSegment, clips_nacks_to_what_was_sent_and_is_still_known) {
   UpSegment up(64);
   Hole hole{0, 5};
   EXPECT_FALSE(up.clip(&hole)) << "never sent";
-  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(up.send(1000 + i, 0, 1), i);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(up.send(1000 + i, false, 0, 1), i);
   hole = {95, 101};
   EXPECT_FALSE(up.clip(&hole)) << "beyond what was sent";
   hole = {99, 98};
@@ -25,10 +25,25 @@ TEST(UpSegment, clips_nacks_to_what_was_sent_and_is_still_known) {
   EXPECT_FALSE(up.clip(&hole)) << "forgotten";
 }
 
+TEST(UpSegment, rations_repairs_by_first_transmissions) {
+  UpSegment up(256);
+  const auto take_all = [&] {
+    unsigned taken = 0;
+    while (taken < 10'000 && up.take_repair()) ++taken;
+    return taken;
+  };
+  EXPECT_EQ(take_all(), 64u);
+  for (uint32_t i = 0; i < 10; ++i) up.send(i, false, 0, 1);
+  for (uint32_t i = 0; i < 10; ++i) up.send(i, true, 0, 1);
+  EXPECT_EQ(take_all(), 10u);
+  for (uint32_t i = 0; i < 1000; ++i) up.send(i, false, 0, 1);
+  EXPECT_EQ(take_all(), 256u) << "no more than the ring remembers";
+}
+
 TEST(UpSegment, falls_silent_after_three_syncs) {
   UpSegment up(64);
   EXPECT_EQ(up.sync_due_ns(), base::kNever);
-  up.send(1, 1000, 200);
+  up.send(1, false, 1000, 200);
   EXPECT_EQ(up.sync_due_ns(), 1200);
   up.sync_sent(1200);
   EXPECT_EQ(up.sync_due_ns(), 1200 + 800);

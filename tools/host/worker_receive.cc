@@ -162,8 +162,8 @@ void WorkerCore::queue_resend(uint32_t position) {
   p.urgent_queued = true;
 }
 
-// Each sequence number is answered at most once, since a resend has a new one; so forged NACKs cannot
-// amplify.
+// Each sequence number is answered at most once, since a resend has a new one, and resends are rationed by
+// first transmissions; so forged NACKs cannot amplify.
 DropReason WorkerCore::on_nack(const wire::L3dmlHeader& header, unsigned shard) {
   ++stats_.nacks_received;
   Hole hole{header.seq.load(), header.number.load()};
@@ -174,6 +174,7 @@ DropReason WorkerCore::on_nack(const wire::L3dmlHeader& header, unsigned shard) 
     const uint32_t position = position_of(number);
     Position& p = positions_[position];
     if (p.state != Position::State::flying || p.number != number || p.seq != seq || p.resend) continue;
+    if (!up_[shard].take_repair()) return DropReason::nack_limited;
     ++stats_.nacked;
     queue_resend(position);
     any = true;

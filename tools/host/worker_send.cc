@@ -159,7 +159,7 @@ void WorkerCore::commit_up(uint32_t position, bool again, uint8_t* packet, int64
   const size_t lane_bytes = p.empty ? 0 : size_t{config_.lanes} * 4;
   const size_t frame = wire::kHeadSize + lane_bytes;
   const int64_t gap = std::max(kSyncGapNs, 4 * pacer_.time_of(frame));
-  p.seq = up_[shard].send(p.number, now_ns, gap);
+  p.seq = up_[shard].send(p.number, again, now_ns, gap);
   next_sync_ns_ = std::min(next_sync_ns_, now_ns + gap);
   p.touched_ns = now_ns;
   auto* header = reinterpret_cast<wire::L3dmlHeader*>(
