@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "control/jobs/mutation.h"
+
 namespace l3dml::control {
 
 Coordinator::Coordinator(const CoordinatorConfig& config, Planner* planner, const std::set<MemberId>& members,
@@ -62,6 +64,7 @@ void Coordinator::tick(int64_t now_ns) {
   if (now_ns < deadline_ns_) return;
   const std::set<uint32_t> silent = std::exchange(waiting_, {});
   if (phase_ == Phase::removing) {  // left out of the new trees; nothing else depends on them
+    if (L3DML_MUTATE(silent_switch_used)) return next_if_all_answered();
     for (SwitchId id : silent) switches_[id].reachable = false;
     return next_if_all_answered();
   }
@@ -82,6 +85,7 @@ std::vector<Command> Coordinator::take_commands() { return std::exchange(command
 void Coordinator::on(const MemberPaused& report) {
   if (!waiting_.contains(report.member) || phase_ != Phase::pausing || report.change != change_) return;
   reports_[report.member] = report;
+  if (L3DML_MUTATE(pause_not_awaited)) waiting_.clear();
   waiting_.erase(report.member);
   next_if_all_answered();
 }
@@ -126,6 +130,7 @@ void Coordinator::on(const MemberLost& report) {
   if (!members_.contains(report.member)) return;
   drop_member(report.member, report.reason);
   waiting_.erase(report.member);
+  if (L3DML_MUTATE(member_loss_ignored)) return;
   if (phase_ == Phase::pausing) return next_if_all_answered();
   if (phase_ != Phase::idle) begin_pause();
 }
@@ -141,7 +146,8 @@ void Coordinator::on(const SwitchLost& report) {
   if (it == switches_.end()) return;
   it->second.reachable = false;
   if (phase_ == Phase::removing && waiting_.erase(report.from)) return next_if_all_answered();
-  if (phase_ >= Phase::installing && in_plan(report.from)) begin_pause();
+  if (phase_ >= Phase::installing && in_plan(report.from) && !L3DML_MUTATE(switch_loss_ignored))
+    begin_pause();
 }
 
 void Coordinator::on(const SwitchReturned& report) {
@@ -155,7 +161,8 @@ void Coordinator::on(const SwitchReturned& report) {
   which.follows_epoch = false;
   if (phase_ == Phase::removing && waiting_.contains(report.from))
     commands_.emplace_back(RemoveAdmission{change_, report.from});
-  if (phase_ >= Phase::installing && in_plan(report.from)) begin_pause();
+  if (phase_ >= Phase::installing && in_plan(report.from) && !L3DML_MUTATE(switch_restart_ignored))
+    begin_pause();
 }
 
 void Coordinator::on(const ChangeWanted&) {
@@ -194,7 +201,7 @@ void Coordinator::drop_member(MemberId member, const std::string& reason) {
   reports_.erase(member);
   starts_.erase(member);
   undrained_.erase(member);
-  commands_.emplace_back(FailMember{member, reason});
+  if (!L3DML_MUTATE(lost_member_not_told)) commands_.emplace_back(FailMember{member, reason});
 }
 
 bool Coordinator::in_plan(SwitchId which) const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "control/jobs/coordinator.h"
+#include "control/jobs/mutation.h"
 
 namespace l3dml::control {
 namespace {
@@ -31,10 +32,11 @@ void Coordinator::begin_remove() {
   waiting_.clear();
   deadline_ns_ = now_ns_ + config_.answer_time_ns;
   for (const auto& [id, which] : switches_) {
-    if (!which.reachable || which.clean) continue;
+    if (!which.reachable || which.clean || L3DML_MUTATE(both_epochs_admitted)) continue;
     waiting_.insert(id);
     commands_.emplace_back(RemoveAdmission{change_, id});
   }
+  if (L3DML_MUTATE(removal_not_awaited)) waiting_.clear();
   next_if_all_answered();
 }
 
@@ -48,7 +50,8 @@ void Coordinator::begin_fetch() {
         const auto& held = report.second.held;
         return report.second.epoch == epoch_ && std::find(held.begin(), held.end(), number) != held.end();
       });
-      from[holder->first].insert(number);  // the union came from these very reports: somebody holds it
+      from[L3DML_MUTATE(copies_of_the_first_asked) ? reports_.begin()->first : holder->first].insert(
+          number);  // the union came from these very reports: somebody holds it
     }
   }
   for (const auto& [holder, numbers] : from) {
@@ -86,12 +89,15 @@ void Coordinator::begin_install() {
   deadline_ns_ = now_ns_ + config_.answer_time_ns;
   std::set<MemberId> members = members_;
   if (joiners_may_start()) {
-    for (MemberId joiner : joiners_) starts_[joiner] = begun_;
+    for (MemberId joiner : joiners_)
+      starts_[joiner] = L3DML_MUTATE(joiner_starts_from_the_first) ? Start{0, 0} : begun_;
     members.insert(joiners_.begin(), joiners_.end());
   }
   std::set<SwitchId> usable;
   for (const auto& [id, which] : switches_) {
-    if (which.reachable && which.clean) usable.insert(id);
+    const bool clean = which.clean || L3DML_MUTATE(silent_switch_used) ||
+                       L3DML_MUTATE(both_epochs_admitted) || L3DML_MUTATE(removal_not_awaited);
+    if (which.reachable && clean) usable.insert(id);
   }
   std::optional<EpochPlan> plan = planner_->plan(members, usable);
   if (!plan) return end("no aggregation tree is possible with the members and switches that are left");
@@ -106,7 +112,7 @@ void Coordinator::begin_install() {
   }
   const FirstNumber first = choose_first_number(ranges, next_plan_.ring * next_plan_.shards, newest_number_);
   next_first_number_ = first.number;
-  ++newest_epoch_;
+  if (!L3DML_MUTATE(epoch_number_used_again)) ++newest_epoch_;
   for (size_t i = 0; i < next_plan_.switches.size(); ++i) {
     const SwitchId id = next_plan_.switches[i];
     switches_[id].clean = switches_[id].follows_epoch = false;
@@ -115,6 +121,7 @@ void Coordinator::begin_install() {
     commands_.emplace_back(
         InstallAdmission{change_, id, newest_epoch_, next_first_number_, first.overwrite[i]});
   }
+  if (L3DML_MUTATE(install_not_awaited)) waiting_.clear();
   next_if_all_answered();
 }
 
@@ -163,7 +170,9 @@ void Coordinator::unite_reports() {
   for (const auto& [member, report] : reports_) {
     if (report.epoch != epoch_) continue;
     for (size_t p = 0; p < std::min(final_.size(), report.held.size()); ++p) {
-      if (report.held[p] && (!final_[p] || newer(*report.held[p], *final_[p]))) final_[p] = report.held[p];
+      if (report.held[p] &&
+          (!final_[p] || newer(*report.held[p], *final_[p]) != L3DML_MUTATE(oldest_report_is_final)))
+        final_[p] = report.held[p];
     }
   }
   lacking_.clear();
@@ -173,6 +182,7 @@ void Coordinator::unite_reports() {
       if (final_[p] && !has) lacking_[member].push_back(*final_[p]);
     }
   }
+  if (L3DML_MUTATE(copies_not_handed_out)) lacking_.clear();
   begun_ = {0, 0};
   for (const auto& [member, report] : reports_) {
     begun_.collective = std::max(begun_.collective, report.collectives_begun);
@@ -192,7 +202,7 @@ void Coordinator::account_stamps() {
     first = false;
   }
   // n + W is sent only when n is held; a member that is gone may have held one more than anybody reports.
-  const uint32_t newest = highest + 2 * plan_.window;
+  const uint32_t newest = highest + (L3DML_MUTATE(numbers_in_flight_forgotten) ? 0 : 2 * plan_.window);
   const uint32_t entries = plan_.ring * plan_.shards;
   for (SwitchId id : plan_.switches) {
     Switch& which = switches_[id];
@@ -209,6 +219,7 @@ bool Coordinator::joiners_may_start() {
     return starts_.contains(report.first) || (report.second.collectives_begun == begun_.collective &&
                                               report.second.collectives_finished == begun_.collective);
   });
+  if (L3DML_MUTATE(joiner_starts_at_once)) return true;
   if (!done) stop_before_ = begun_.collective;
   return done;
 }

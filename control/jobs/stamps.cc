@@ -1,5 +1,6 @@
 #include "control/jobs/stamps.h"
 
+#include "control/jobs/mutation.h"
 namespace l3dml::control {
 namespace {
 
@@ -24,9 +25,13 @@ FirstNumber choose_first_number(std::span<const Stamps> ranges, uint32_t step, u
       newest = range.newest;
   }
   FirstNumber result;
-  result.number = (newest / step + 1) * step;
+  result.number = (newest / step + (L3DML_MUTATE(first_number_not_newer) ? 0 : 1)) * step;
   if (result.number == 0) result.number = step;
-  for (const Stamps& range : ranges) result.overwrite.push_back(!usable(range, result.number));
+  for (const Stamps& range : ranges) {
+    const bool stands_in_the_way = !usable(range, result.number);
+    result.overwrite.push_back(stands_in_the_way && !L3DML_MUTATE(stamps_not_overwritten) &&
+                               !L3DML_MUTATE(first_number_not_newer));
+  }
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/blocks/context.h"
 #include "dataplane/kernels/lanes.h"
 
@@ -23,17 +24,19 @@ class Aggregator {
     uint32_t* slot = lanes(ctx.slot);
     bool left_in_packet = false;
     if (ctx.restart) {
-      ctx.entry->weight = header.weight.load();
+      ctx.entry->weight = static_cast<uint16_t>(
+          header.weight.load() + (L3DML_MUTATE(weight_kept_on_restart) ? ctx.entry->weight : 0));
       if (ctx.has_lanes()) {
         kernels_->set(slot, ctx.parsed.lanes, count);
         left_in_packet = true;
-      } else {
+      } else if (!L3DML_MUTATE(empty_first_up_writes_no_zeros)) {
         std::memset(slot, 0, count * sizeof(uint32_t));
       }
     } else if (ctx.adding) {
-      ctx.entry->weight = static_cast<uint16_t>(ctx.entry->weight + header.weight.load());
+      if (!L3DML_MUTATE(weight_not_added))
+        ctx.entry->weight = static_cast<uint16_t>(ctx.entry->weight + header.weight.load());
       left_in_packet = ctx.has_lanes();
-      if (left_in_packet && emit_sum) {
+      if (left_in_packet && emit_sum && !L3DML_MUTATE(completing_packet_keeps_its_lanes)) {
         ctx.packet->sum = kernels_->add_and_emit(slot, ctx.parsed.lanes, count);
         ctx.packet->has_sum = true;
       } else if (left_in_packet) {

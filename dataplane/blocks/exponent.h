@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/blocks/context.h"
 
 namespace l3dml::blocks {
@@ -16,10 +17,14 @@ class Exponent {
     const wire::L3dmlHeader& header = ctx.head->l3dml;
     SlotEntry& entry = *ctx.entry;
     if (ctx.restart) {
-      entry.exp = header.exp;
+      if (!L3DML_MUTATE(exponent_kept_on_restart)) entry.exp = header.exp;
       entry.exp_max = header.next_exp;
     } else if (ctx.adding) {
-      entry.exp_max = header.exp != entry.exp ? wire::kExpOverflow : std::max(entry.exp_max, header.next_exp);
+      const bool differ = header.exp != entry.exp && !L3DML_MUTATE(exponents_may_differ);
+      if (L3DML_MUTATE(wish_of_the_last_counts)) entry.exp_max = 0;
+      entry.exp_max = differ ? wire::kExpOverflow : std::max(entry.exp_max, header.next_exp);
+      if (L3DML_MUTATE(non_finite_over_differing) && header.next_exp == wire::kExpNonFinite)
+        entry.exp_max = header.next_exp;
     }
   }
 };

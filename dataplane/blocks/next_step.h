@@ -2,6 +2,7 @@
 // pipe.Ingress.next_step.next_step.
 #pragma once
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/blocks/context.h"
 
 namespace l3dml::blocks {
@@ -27,15 +28,15 @@ class NextStep {
         ctx.step = Step::multicast_down;
         break;
       case wire::Type::probe:
-        if (ctx.relation == Relation::newer) {
+        if (ctx.relation == Relation::newer && !L3DML_MUTATE(probe_without_stamp_test)) {
           ctx.reason = base::DropReason::stale;
-        } else if (ctx.done) {
+        } else if (ctx.done || (L3DML_MUTATE(probe_without_stamp_test) && ctx.relation == Relation::newer)) {
           ctx.step = Step::answer_down;
         } else {
           ctx.step = Step::answer_probe;
-          ctx.probe_answer = ctx.seen ? 1 : 0;
-          ctx.again =
-              ctx.complete && ctx.relation == Relation::equal;  // the sum is sent to the parent once more
+          ctx.probe_answer = ctx.seen || L3DML_MUTATE(probe_always_says_waiting) ? 1 : 0;
+          ctx.again = ctx.complete && ctx.relation == Relation::equal &&
+                      !L3DML_MUTATE(probe_sends_no_sum);  // the sum is sent to the parent once more
         }
         break;
       default:
@@ -49,7 +50,7 @@ class NextStep {
   // The sum is complete: at the root it becomes the result, at an inner aggregator it goes to the parent.
   static void finish(Context& ctx) {
     if (ctx.admit->role == Role::root) {
-      ctx.entry->bitmap |= kDoneBit;
+      if (!L3DML_MUTATE(root_never_done)) ctx.entry->bitmap |= kDoneBit;
       ctx.step = Step::multicast_down;
     } else {
       ctx.step = Step::send_up;

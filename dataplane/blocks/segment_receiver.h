@@ -4,6 +4,7 @@
 // change nothing here (the slot decides what they are worth).
 #pragma once
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/base/serial.h"
 #include "dataplane/blocks/context.h"
 #include "dataplane/tna/register.h"
@@ -23,7 +24,8 @@ class SegmentReceiver {
       hole = {expected, first};
       missing_[segment] += first - expected;
     }
-    if (base::serial_newer(next, expected)) expected = next;
+    if (base::serial_newer(next, expected) && !(L3DML_MUTATE(hole_not_closed) && hole.exists()))
+      expected = next;
     return hole;
   }
 

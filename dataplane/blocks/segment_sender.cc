@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/base/serial.h"
 
 namespace l3dml::blocks {
@@ -9,7 +10,8 @@ namespace l3dml::blocks {
 bool SegmentSender::clip(uint32_t index, const Replica& replica, uint32_t* first, uint32_t* end) const {
   const Segment& segment = segments_[index];
   if (!base::serial_newer(*end, *first) || base::serial_newer(*end, segment.tx_seq)) return false;
-  const auto known = static_cast<uint32_t>(std::min<uint64_t>(segment.sent, uint64_t{replica.ring_mask} + 1));
+  const auto known = static_cast<uint32_t>(std::min<uint64_t>(
+      segment.sent, L3DML_MUTATE(nack_beyond_the_ring) ? UINT32_MAX : uint64_t{replica.ring_mask} + 1));
   // As distances from the newest: serial order would take a range that began 2^31 or more before it for a
   // future one.
   if (segment.tx_seq - *end >= known) return false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/base/mutation.h"
 #include "dataplane/blocks/replica.h"
 #include "dataplane/tna/register.h"
 
@@ -54,7 +55,9 @@ class SegmentSender {
     }
     return seq;
   }
-  bool may_repair(uint32_t segment) const { return segments_[segment].repairs_allowed > 0; }
+  bool may_repair(uint32_t segment) const {
+    return segments_[segment].repairs_allowed > 0 || L3DML_MUTATE(repairs_without_ration);
+  }
 
   // Clips a NACKed range [*first, *end) to what the ring still knows; false if nothing is left of it.
   bool clip(uint32_t segment, const Replica& replica, uint32_t* first, uint32_t* end) const;

@@ -4,6 +4,7 @@
 // proves the reuse.
 #pragma once
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/base/serial.h"
 #include "dataplane/blocks/context.h"
 #include "dataplane/tna/register.h"
@@ -18,9 +19,11 @@ class SlotState {
   void apply(Context& ctx) {
     SlotEntry& entry = entries_.access(ctx.slot);
     ctx.entry = &entry;
-    const int32_t distance = base::serial_distance(entry.stamp, ctx.number);
+    const int32_t distance = L3DML_MUTATE(slot_numbers_compared_plainly)
+                                 ? (entry.stamp > ctx.number) - (entry.stamp < ctx.number)
+                                 : base::serial_distance(entry.stamp, ctx.number);
     ctx.relation = distance > 0 ? Relation::newer : distance == 0 ? Relation::equal : Relation::older;
-    ctx.done = distance == 0 && (entry.bitmap & kDoneBit);
+    ctx.done = distance == 0 && (entry.bitmap & kDoneBit) && !L3DML_MUTATE(slot_done_overlooked);
     ctx.seen = distance == 0 && (entry.bitmap & ctx.admit->mask);
     switch (ctx.type()) {
       case wire::Type::up:
@@ -30,9 +33,11 @@ class SlotState {
         apply_down(ctx, entry);
         break;
       default:
+        if (L3DML_MUTATE(probe_restarts) && ctx.relation == Relation::older) apply_up(ctx, entry);
         break;  // PROBE looks and leaves everything as it is
     }
-    ctx.complete = entry.stamp == ctx.number && entry.count == 0;
+    const uint16_t still_missing = L3DML_MUTATE(slot_complete_too_early) ? 1 : 0;
+    ctx.complete = entry.stamp == ctx.number && entry.count <= still_missing;
     if (ctx.trace) [[unlikely]]
       trace(ctx, entry);
   }
@@ -44,26 +49,27 @@ class SlotState {
 
  private:
   static void apply_up(Context& ctx, SlotEntry& entry) {
-    if (ctx.relation == Relation::newer) {
+    if (ctx.relation == Relation::newer && !L3DML_MUTATE(slot_stale_restarts)) {
       ctx.reason = base::DropReason::stale;
-    } else if (ctx.relation == Relation::older) {
+    } else if (ctx.relation != Relation::equal || L3DML_MUTATE(slot_equal_restarts)) {
       entry.stamp = ctx.number;
-      entry.bitmap = ctx.admit->mask;
-      entry.count = static_cast<uint16_t>(ctx.admit->children - 1);
+      entry.bitmap = ctx.admit->mask | (L3DML_MUTATE(slot_restart_keeps_bitmap) ? entry.bitmap : 0);
+      entry.count = static_cast<uint16_t>(ctx.admit->children -
+                                          (L3DML_MUTATE(slot_child_of_the_restart_uncounted) ? 0 : 1));
       ctx.restart = true;
-    } else if (!ctx.done && !ctx.seen) {
+    } else if (!ctx.done && (!ctx.seen || L3DML_MUTATE(slot_bitmap_test_skipped))) {
       entry.bitmap |= ctx.admit->mask;
       --entry.count;
       ctx.adding = true;
     }
   }
   static void apply_down(Context& ctx, SlotEntry& entry) {
-    if (ctx.relation == Relation::newer || ctx.done) {
+    if ((ctx.relation == Relation::newer && !L3DML_MUTATE(down_without_stamp_test)) || ctx.done) {
       ctx.reason = base::DropReason::down_repeated;
       return;
     }
     entry.stamp = ctx.number;
-    entry.bitmap |= kDoneBit;
+    entry.bitmap |= L3DML_MUTATE(down_leaves_entry_open) ? 0 : kDoneBit;
     entry.count = 0;
     ctx.restart = true;  // lanes, exponents and weight are those of the packet
   }

@@ -1,5 +1,6 @@
 #include "dataplane/pipeline/ingress.h"
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/wire/address.h"
 
 namespace l3dml::pipeline {
@@ -57,7 +58,7 @@ void Ingress::locate(Context& ctx) const {
     ctx.reason = DropReason::wrong_shard;
     return;
   }
-  ctx.slot = slot * state_.shards_per_pipe + ctx.local_shard;
+  ctx.slot = slot * state_.shards_per_pipe + (L3DML_MUTATE(shards_share_slots) ? 0 : ctx.local_shard);
   if (slot >= program_.config.slots) {
     ctx.reason = DropReason::wrong_slot;
     return;

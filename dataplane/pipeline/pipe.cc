@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/wire/address.h"
 
 namespace l3dml::pipeline {
@@ -103,7 +104,7 @@ bool PipeImpl::recognise(Context& ctx) {
   ctx.job = &flow->job;
   ctx.number = number;
   ctx.local_shard = flow->local_shard;
-  ctx.slot = slot * state_.shards_per_pipe + flow->local_shard;
+  ctx.slot = slot * state_.shards_per_pipe + (L3DML_MUTATE(shards_share_slots) ? 0 : flow->local_shard);
   ctx.segment = flow->admit.neighbor * state_.shards_per_pipe + flow->local_shard;
   state_.segment_receiver.prefetch(ctx.segment);
   state_.slot_state.prefetch(ctx.slot);
@@ -286,7 +287,7 @@ Outgoing PipeImpl::from_entry(const Context& ctx, Type type, const blocks::SlotE
   fields.number = number;
   fields.exp = entry.exp;
   fields.next_exp = entry.exp_max;
-  fields.weight = entry.weight;
+  fields.weight = type == Type::up && L3DML_MUTATE(sum_weighs_one) ? uint16_t{1} : entry.weight;
   return fields;
 }
 
@@ -337,6 +338,7 @@ void PipeImpl::answer_down(Context& ctx) {
                  replica.port, fields, ctx.now_ns);
   });
   if (next != have) pool_->recycle_bulk(heads + next, have - next);  // nodes were excluded
+  if (L3DML_MUTATE(multicast_leaks_its_tail)) return;
   if (--tail->refs == 0) tail->pool->recycle(tail);
 }
 
@@ -344,8 +346,9 @@ void PipeImpl::send_up(Context& ctx) {
   Outgoing fields = from_entry(ctx, Type::up, *ctx.entry, ctx.number);
   fields.flags =
       static_cast<uint8_t>((ctx.congested() ? wire::kFlagEce : 0) | (ctx.again ? wire::kFlagRetx : 0));
-  egress_.send(ctx.packet, ctx.job->lanes * 4u, ctx.admit->parent, ctx.parsed.shard, parent_segment(ctx),
-               ctx.admit->parent_port, fields, ctx.now_ns);
+  const size_t lanes = L3DML_MUTATE(sum_as_long_as_its_last_up) ? ctx.parsed.lane_count : ctx.job->lanes;
+  egress_.send(ctx.packet, static_cast<uint32_t>(lanes * 4), ctx.admit->parent, ctx.parsed.shard,
+               parent_segment(ctx), ctx.admit->parent_port, fields, ctx.now_ns);
 }
 
 void PipeImpl::answer_probe(Context& ctx) {
@@ -420,7 +423,9 @@ bool PipeImpl::repair_one(Context& ctx, uint32_t number) {
   if (slot >= program_.config.slots) return false;
   const blocks::SlotEntry& entry = state_.slot_state.cell(index);
   const bool done = entry.bitmap & blocks::kDoneBit;
-  if (entry.stamp != number || (down ? !done : (done || entry.count != 0))) return false;
+  const bool after_result = done && !L3DML_MUTATE(repairs_sum_after_result);
+  if (entry.stamp != number && !L3DML_MUTATE(repairs_what_slot_holds_now)) return false;
+  if (down ? !done : (after_result || entry.count != 0)) return false;
   Packet* packet = pool_->alloc();
   if (!packet) {
     count(DropReason::no_buffer);

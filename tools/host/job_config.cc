@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/base/limits.h"
+#include "dataplane/base/mutation.h"
 #include "dataplane/wire/address.h"
 #include "nlohmann/json.hpp"
 
@@ -143,7 +144,8 @@ absl::Status validate(const StripeConfig& s, const std::string& where) {
     return bad(where + ".shards",
                absl::StrCat("must be a power of two, at most 64 and at most the window, not ", s.shards));
   const uint64_t entries = uint64_t{s.ring} * s.shards;
-  if (!power(s.ring) || entries < 2 * uint64_t{s.window})
+  const uint64_t least = L3DML_MUTATE(ring_of_one_window) ? s.window : 2 * uint64_t{s.window};
+  if (!power(s.ring) || entries < least)
     return bad(where + ".ring", absl::StrCat("must be a power of two with ring x shards >= 2 x window (",
                                              2 * uint64_t{s.window}, "), not ", s.ring));
   if (s.slot_base % s.ring)

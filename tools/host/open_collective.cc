@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dataplane/base/limits.h"
+#include "dataplane/base/mutation.h"
 #include "dataplane/wire/header.h"
 
 namespace l3dml::host {
@@ -95,7 +96,9 @@ uint8_t OpenCollective::wish_after(uint32_t chunk) const {
 
 uint8_t OpenCollective::quantize(uint32_t chunk, uint8_t exp, uint8_t* lanes) const {
   const size_t count = elements(chunk);
-  const uint8_t needed = codec_.quantize(lanes, input(chunk), carried(chunk), count, exp, nullptr);
+  float* left_out =
+      L3DML_MUTATE(residual_left_when_quantising) && c_.residual ? c_.residual + element(chunk) : nullptr;
+  const uint8_t needed = codec_.quantize(lanes, input(chunk), carried(chunk), count, exp, left_out);
   const size_t written = kernels::lanes_for(codec_.format(), count);
   std::memset(lanes + written * 4, 0, (lanes_ - written) * 4);
   return needed;
@@ -118,7 +121,8 @@ void OpenCollective::commit_residual(uint32_t chunk, uint8_t exp, bool abstained
 
 bool OpenCollective::hold(uint32_t chunk, const uint8_t* lanes, uint8_t exp, uint8_t next_exp,
                           uint32_t weight, bool abstained, uint8_t asked_exp) {
-  if (c_.residual && !integer()) commit_residual(chunk, exp, abstained);
+  if (c_.residual && !integer())
+    commit_residual(chunk, exp, abstained && !L3DML_MUTATE(abstention_leaves_no_residual));
   auto* out = static_cast<uint8_t*>(c_.output) + element(chunk) * kernels::element_size(c_.type);
   codec_.dequantize(out, lanes, elements(chunk), exp, weight, c_.op == ReduceOp::average);
   result_.least_weight = std::min(result_.least_weight, weight);

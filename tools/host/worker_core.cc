@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "dataplane/base/mutation.h"
 #include "fmt/format.h"
 #include "tools/host/open_collective.h"
 
@@ -22,6 +23,7 @@ WorkerCore::WorkerCore(const StripeConfig& config, uint32_t world, ResultCallbac
       results_(config.window, config.lanes),
       pacer_(config.rate_bps),
       cookies_(config.first_number ^ uint32_t{config.child} << 24) {
+  if (L3DML_MUTATE(window_twice_as_large)) config_.window *= 2;
   start_epoch();
 }
 

@@ -1,6 +1,7 @@
 // The member's side of an epoch change (DESIGN section 5, "Changing a running job").
 #include <algorithm>
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/kernels/lanes.h"
 #include "fmt/format.h"
 #include "tools/host/open_collective.h"
@@ -15,7 +16,9 @@ StripeReport WorkerCore::report() const {
   r.epoch = config_.epoch;
   r.held.resize(config_.window);
   for (uint32_t i = 0; i < config_.window; ++i) {
-    if (results_.entry(i).held) r.held[i] = results_.entry(i).number;
+    const bool repeat = positions_[i].stage.kind != Stage::Kind::fresh;
+    if (results_.entry(i).held && !(L3DML_MUTATE(repeats_not_reported) && repeat))
+      r.held[i] = results_.entry(i).number;
   }
   r.collectives_begun = begun_collectives_;
   r.collectives_finished = open_.empty() ? next_collective_ : open_.front()->index();
@@ -46,6 +49,7 @@ absl::Status WorkerCore::install(const ResultCopy& copy) {
     return absl::FailedPreconditionError(fmt::format("install: number {} was not sent here", copy.number));
   std::vector<uint8_t> lanes(size_t{config_.lanes} * 4);
   kernels::lane_kernels().emit(lanes.data(), copy.lanes.data(), config_.lanes);
+  if (L3DML_MUTATE(copies_not_installed)) return absl::OkStatus();
   hold(position, copy.exp, copy.next_exp, copy.weight, lanes.data());
   finish_collectives();
   return absl::OkStatus();
@@ -88,9 +92,10 @@ absl::Status WorkerCore::resume(const StripeConfig& config, std::optional<Starti
   }
   if (config.rate_bps != config_.rate_bps) pacer_ = Pacer(config.rate_bps);
   config_ = config;
+  if (L3DML_MUTATE(window_twice_as_large)) config_.window *= 2;
   start_epoch();
   // Predictions start anew, so that members and joiners know the same: only results of this epoch count.
-  history_.clear();
+  if (!L3DML_MUTATE(history_outlives_epoch)) history_.clear();
   for (auto& collective : open_) {
     collective->waiters.clear();
     if (collective->integer()) continue;

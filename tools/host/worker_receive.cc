@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dataplane/base/mutation.h"
 #include "tools/host/open_collective.h"
 #include "tools/host/worker_core.h"
 
@@ -34,7 +35,8 @@ DropReason WorkerCore::check(const wire::L3dmlHeader& h, size_t lane_count, unsi
       return DropReason::unknown_type;
   }
   if (h.job.load() != config_.job) return DropReason::unknown_job;
-  if (paused_ || h.epoch != config_.epoch) return DropReason::wrong_epoch;
+  if ((paused_ && !L3DML_MUTATE(paused_member_listens)) || h.epoch != config_.epoch)
+    return DropReason::wrong_epoch;
   if (h.child != config_.child) return DropReason::wrong_child;
   if (lane_count != (h.type() == wire::Type::down ? config_.lanes : 0)) return DropReason::bad_lane_count;
   if (shard >= config_.shards) return DropReason::wrong_shard;
@@ -87,7 +89,7 @@ DropReason WorkerCore::on_down(const wire::L3dmlHeader& header, const uint8_t* l
   if (const Hole hole = down_[shard].receive(seq, seq + 1); hole.exists()) on_hole(shard, hole);
   const uint32_t position = position_of(number);
   Position& p = positions_[position];
-  if (p.state != Position::State::flying || p.number != number) {
+  if (p.state != Position::State::flying || (p.number != number && !L3DML_MUTATE(result_of_any_number))) {
     ++stats_.downs_ignored;
     return DropReason::down_repeated;
   }
@@ -113,12 +115,13 @@ DropReason WorkerCore::on_down(const wire::L3dmlHeader& header, const uint8_t* l
 void WorkerCore::hold(uint32_t position, uint8_t exp, uint8_t next_exp, uint16_t weight,
                       const uint8_t* lanes) {
   Position& p = positions_[position];
-  results_.put(position, {true, p.number, exp, next_exp, weight}, lanes);
+  if (!L3DML_MUTATE(results_not_kept)) results_.put(position, {true, p.number, exp, next_exp, weight}, lanes);
   flight_.remove(position);
   --flying_[shard_of(p.number)];
   OpenCollective& collective = *p.collective;
   const bool disagree = p.stage.repeats >= kMostRepeats;
-  if (next_exp == wire::kExpOverflow && !disagree) return repeat(position, Stage::Kind::ask, 0);
+  if (next_exp == wire::kExpOverflow && !disagree && !L3DML_MUTATE(overflow_taken_as_result))
+    return repeat(position, Stage::Kind::ask, 0);
   if (next_exp < wire::kExpNonFinite && p.asking && !disagree) {
     const uint8_t told = collective.integer() ? 0 : std::max(next_exp, kernels::kExpMin);
     return repeat(position, Stage::Kind::given, told);
@@ -128,6 +131,7 @@ void WorkerCore::hold(uint32_t position, uint8_t exp, uint8_t next_exp, uint16_t
     if (collective.hold_bad(p.chunk, disagree)) wake(&collective.record()->waiters(p.chunk));
   } else {
     const uint8_t asked = p.stage.kind == Stage::Kind::given ? p.exp : 0;
+    if (L3DML_MUTATE(average_over_all)) weight = static_cast<uint16_t>(world_);
     if (collective.hold(p.chunk, lanes, exp, next_exp, weight, p.abstains, asked))
       wake(&collective.record()->waiters(p.chunk));
   }
@@ -140,6 +144,12 @@ void WorkerCore::repeat(uint32_t position, Stage::Kind kind, uint8_t exp) {
   p.stage.kind = kind;
   p.stage.exp = exp;
   ++p.stage.repeats;
+  if (L3DML_MUTATE(repeat_skips_a_number)) p.next_number += config_.window;
+  if (L3DML_MUTATE(repeat_after_what_is_queued) && collective_at(p.place + config_.window)) {
+    stages_[p.place] = std::exchange(p.stage, {});
+    p.place += config_.window;
+    return take_chunk(position);
+  }
   p.state = Position::State::ready;
   if (!p.urgent_queued) urgent_.push(position);
   p.urgent_queued = true;
@@ -151,7 +161,8 @@ void WorkerCore::finish_chunk(uint32_t position) {
   any_finished_ |= p.collective->finished();
   if (!p.collective->waiters.empty()) wake(&p.collective->waiters);
   p.stage = {};
-  p.place += config_.window;
+  const bool back = L3DML_MUTATE(repeat_after_what_is_queued) && stages_.contains(p.place - config_.window);
+  p.place += back ? -uint64_t{config_.window} : config_.window;
   take_chunk(position);
 }
 
@@ -199,7 +210,7 @@ DropReason WorkerCore::on_answer(const wire::L3dmlHeader& header, int64_t now_ns
     ++stats_.probe_missing;
     quiet_rounds_ = 0;
     probe_credit_ = std::min(probe_credit_ + 2, ProbeCookies::kPlaces / 2);  // others may be missing as well
-    if (!p.resend) queue_resend(position);
+    if (!p.resend && !L3DML_MUTATE(missing_not_sent_again)) queue_resend(position);
   }
   return DropReason::none;
 }

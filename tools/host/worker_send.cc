@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dataplane/base/limits.h"
+#include "dataplane/base/mutation.h"
 #include "tools/host/open_collective.h"
 #include "tools/host/worker_core.h"
 
@@ -17,7 +18,7 @@ constexpr unsigned kMostDoublings = 6;
 }  // namespace
 
 void WorkerCore::poll(int64_t now_ns, PacketSink& sink) {
-  if (paused_) return;
+  if (paused_ && !L3DML_MUTATE(paused_member_sends)) return;
   control_pending_ = false;
   pacer_.refill(now_ns);
   send_nacks(sink);
@@ -33,7 +34,7 @@ int64_t WorkerCore::next_deadline_ns() const {
   if (control_pending_ || !nacks_.empty()) return 0;
   int64_t deadline = next_sync_ns_;
   if (!urgent_.empty() || !ready_.empty()) deadline = std::min(deadline, pacer_.next_ns());
-  if (const uint32_t oldest = flight_.oldest(); oldest != Flight::kNone) {
+  if (const uint32_t oldest = flight_.oldest(); oldest != Flight::kNone && !L3DML_MUTATE(never_asks)) {
     int64_t ask = overdue_ns(positions_[oldest]);
     if (round_probes_ && probe_credit_ == 0) ask = std::max(ask, round_end_ns_);
     deadline = std::min(deadline, ask);
@@ -78,7 +79,7 @@ bool WorkerCore::choose_exponent(uint32_t position) {
     p.exp = collective.told_exponent(p.chunk);
   } else if (ExponentRecord* previous = collective.previous()) {
     const ExponentRecord::Prediction prediction = previous->predict(p.chunk);
-    if (prediction.known == ExponentRecord::Known::not_yet) {
+    if (prediction.known == ExponentRecord::Known::not_yet && !L3DML_MUTATE(prediction_not_waited_for)) {
       previous->waiters(p.chunk).push_back(position);
       return false;
     }
@@ -130,11 +131,12 @@ void WorkerCore::fill_fields(Position& p, uint8_t* lanes) {
     p.next_exp = collective.wish_after(p.chunk);
   } else {
     const uint8_t needed = collective.quantize(p.chunk, p.exp, lanes);
-    p.empty = needed > p.exp;
+    p.empty = needed > p.exp && !L3DML_MUTATE(sends_what_does_not_fit);
     p.next_exp = !p.empty                        ? collective.wish_after(p.chunk)
                  : needed == wire::kExpNonFinite ? needed
                                                  : wire::kExpOverflow;
   }
+  if (L3DML_MUTATE(non_finite_not_told) && p.next_exp == wire::kExpNonFinite) p.next_exp = wire::kExpOverflow;
   if (p.next_exp == wire::kExpNonFinite) collective.note_own_bad(p.chunk);
 }
 
@@ -143,7 +145,8 @@ WorkerCore::Sent WorkerCore::send_again(uint32_t position, int64_t now_ns, Packe
   const size_t lane_bytes = p.empty ? 0 : size_t{config_.lanes} * 4;
   uint8_t* packet = sink.reserve(shard_of(p.number), wire::kL3dmlSize + lane_bytes);
   if (!packet) return Sent::full;
-  if (!p.empty) p.collective->quantize(p.chunk, p.exp, packet + wire::kL3dmlSize);
+  const uint8_t exp = static_cast<uint8_t>(p.exp + L3DML_MUTATE(resend_scaled_otherwise));
+  if (!p.empty) p.collective->quantize(p.chunk, exp, packet + wire::kL3dmlSize);
   p.resend = false;
   p.touched = true;
   flight_.remove(position);
@@ -166,7 +169,7 @@ void WorkerCore::commit_up(uint32_t position, bool again, uint8_t* packet, int64
       write_header(packet, wire::Type::up, again ? wire::kFlagRetx : uint8_t{0}, p.number));
   header->exp = p.exp;
   header->next_exp = p.next_exp;
-  header->weight.set(p.empty ? 0 : 1);
+  header->weight.set(p.empty && !L3DML_MUTATE(empty_up_weighs_one) ? 0 : 1);
   header->seq.set(p.seq);
   sink.commit(wire::kL3dmlSize + lane_bytes);
   // An UP without lanes becomes one with lanes at the first inner aggregator, and a result everywhere: it is
@@ -278,7 +281,7 @@ void WorkerCore::send_probes(int64_t now_ns, PacketSink& sink) {
   const auto overdue = [&](uint32_t position) {
     return position != Flight::kNone && overdue_ns(positions_[position]) <= now_ns;
   };
-  if (!overdue(flight_.oldest())) return;
+  if (!overdue(flight_.oldest()) || L3DML_MUTATE(never_asks)) return;
   if (now_ns >= round_end_ns_) {
     if (round_probes_ && !round_heard_) {
       unanswered_ = std::min(unanswered_ + 1, kMostDoublings);

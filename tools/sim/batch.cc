@@ -9,15 +9,12 @@
 #include <fmt/format.h>
 
 namespace l3dml::sim {
-namespace {
 
 double thread_cpu_s() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
-
-}  // namespace
 
 Outcome run_scenario(const Scenario& scenario, PacketTrace* trace) {
   World world(scenario, trace);

@@ -27,6 +27,8 @@ struct BatchResult {
   double cpu_s = 0;  // summed over threads
 };
 
+double thread_cpu_s();  // of the calling thread
+
 Outcome run_scenario(const Scenario& scenario, PacketTrace* trace);
 BatchResult run_batch(const BatchOptions& options);
 

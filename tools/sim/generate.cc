@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dataplane/base/mutation.h"
 #include "dataplane/wire/header.h"
 #include "tools/sim/random.h"
 #include "tools/sim/scenario.h"
@@ -19,7 +20,14 @@ using kernels::LaneFormat;
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(Random(seed).fork(7)) { s_.seed = seed; }
+  // A third of the scenarios look closer at one thing, which chance alone would rarely bring together.
+  explicit Generator(uint64_t seed) : random_(Random(seed).fork(7)) {
+    s_.seed = seed;
+    const double focus = random_.uniform();
+    exponents_ = focus < 0.2;
+    changes_ = focus >= 0.1 && focus < 0.3;
+    late_ = focus >= 0.3 && focus < 0.4;
+  }
 
   Scenario generate() {
     budget_ = random_.log_uniform(3'000, 90'000);
@@ -63,13 +71,17 @@ class Generator {
     bursts_ = random_.chance(0.3);
     duplicate_ = random_.chance(0.3) ? random_.log_uniform(0.001, 0.1) : 0;
     reorder_ = random_.chance(0.4) ? random_.log_uniform(0.001, 0.3) : 0;
+    if (late_) {
+      duplicate_ = random_.log_uniform(0.01, 0.1);
+      reorder_ = random_.log_uniform(0.01, 0.1);
+    }
     jitter_ = random_.chance(0.4) ? random_.uniform() : 0;
     corrupt_ = random_.chance(0.2) ? random_.log_uniform(0.0005, 0.02) : 0;
     slow_ = random_.chance(0.5);
     ecn_ = random_.chance(0.5);
     if (random_.chance(0.1)) s_.withheld |= 1u << static_cast<unsigned>(wire::Type::nack);
     if (random_.chance(0.1)) s_.withheld |= 1u << static_cast<unsigned>(wire::Type::sync);
-    if (random_.chance(0.12)) s_.forged = random_.log_uniform(0.003, 0.1);
+    if (random_.chance(late_ ? 0.5 : 0.12)) s_.forged = random_.log_uniform(0.003, 0.1);
   }
 
   void draw_hosts(uint32_t jobs) {
@@ -91,7 +103,7 @@ class Generator {
                        : io::LossModel::bernoulli(loss_);
     p.duplicate = duplicate_;
     p.reorder = reorder_;
-    p.reorder_delay_ns = log_time(kMicrosecond, 4 * p.delay_ns + kMicrosecond);
+    p.reorder_delay_ns = log_time(kMicrosecond, (late_ ? 100 : 4) * p.delay_ns + kMicrosecond);
     p.jitter_ns = static_cast<int64_t>(jitter_ * static_cast<double>(p.delay_ns));
     p.corrupt = corrupt_;
     return p;
@@ -132,6 +144,7 @@ class Generator {
     if (random_.chance(0.5)) j.first_seq = 0u - random_.below(static_cast<uint32_t>(chunks * count) + 8);
     if (random_.chance(0.3)) j.rate_bps = static_cast<uint64_t>(random_.log_uniform(10e6, 10e9));
     draw_collectives(&j, chunks);
+    draw_discord(&j);
     s_.jobs.push_back(j);
   }
 
@@ -145,7 +158,8 @@ class Generator {
       log = std::min(log, std::max(0, static_cast<int>(std::bit_width(static_cast<uint32_t>(chunks))) - 2));
     j->window = 1u << log;
     j->shards = std::min(j->window, random_.pick({1u, 1u, 1u, 1u, 2u, 4u, 8u}));
-    j->ring = std::max(1u, (2 * j->window / j->shards) << (random_.chance(0.3) ? 1 + random_.below(2) : 0));
+    const uint32_t entries = L3DML_MUTATE(ring_of_one_window) ? j->window : 2 * j->window;
+    j->ring = std::max(1u, (entries / j->shards) << (random_.chance(0.3) ? 1 + random_.below(2) : 0));
     j->seq_ring =
         std::clamp(std::bit_floor(static_cast<uint32_t>(random_.log_uniform(8, 8.0 * j->window + 16))), 8u,
                    jobs > 4 ? 512u : 4096u);
@@ -154,7 +168,8 @@ class Generator {
 
   void draw_collectives(JobSpec* j, double chunks) {
     const uint32_t count = 1 + random_.below(8);
-    const bool integers = random_.chance(0.35), jumps = random_.chance(0.25), mixed = random_.chance(0.1);
+    const bool integers = !exponents_ && random_.chance(0.35),
+               jumps = random_.chance(exponents_ ? 0.7 : 0.25), mixed = random_.chance(0.1);
     const bool abstains = random_.chance(0.15);
     const double kind = random_.uniform();
     const LaneFormat format = kind < 0.75  ? LaneFormat::kFixed32
@@ -179,13 +194,15 @@ class Generator {
       const double share = random_.chance(0.1) ? 0.05 : 0.2 + 1.6 * random_.uniform();
       c.count = static_cast<size_t>(share * chunks / count * static_cast<double>(per_chunk)) + 1 +
                 random_.below(static_cast<uint32_t>(per_chunk));
+      // Exponents are predicted from the collective of the same key and size before.
+      if (i >= keys && random_.chance(0.6)) c.count = j->collectives[i - keys].count;
       if (random_.chance(0.03)) c.count = random_.below(2);
       c.op = !integer && random_.chance(0.5) ? host::ReduceOp::average : host::ReduceOp::sum;
       c.key = i % keys;
       c.magnitude = jumps && type != ElementType::kFloat16
                         ? magnitude + static_cast<int>(random_.below(30)) - 15
                         : magnitude + static_cast<int>(random_.below(2));
-      c.not_finite = c.count > 0 && random_.chance(0.03);
+      c.not_finite = c.count > 0 && random_.chance(exponents_ ? 0.3 : 0.03);
       c.in_place = random_.chance(0.5);
       if (abstains)
         c.abstain_ns = random_.chance(0.1)
@@ -195,9 +212,24 @@ class Generator {
     }
   }
 
+  // Residuals, and ranks that do not agree on an exponent. Drawn from a generator of its own.
+  void draw_discord(JobSpec* j) {
+    Random random = Random(s_.seed).fork(0x100 + static_cast<uint32_t>(s_.jobs.size()));
+    if (exponents_ && random.chance(0.8)) {
+      j->odd_exponents = 0.05 + 0.2 * random.uniform();
+    } else if (random.chance(0.06)) {
+      j->odd_exponents = random.log_uniform(0.002, 0.1);
+    }
+    const bool residuals = random.chance(0.4);
+    for (CollectiveSpec& c : j->collectives) {
+      const bool lossy = c.format != LaneFormat::kFixed32 || c.abstain_ns != base::kNever;
+      c.residual = residuals && lossy && c.type != ElementType::kInt32;
+    }
+  }
+
   void draw_faults() {
-    if (random_.chance(0.4)) return;
-    const uint32_t count = 1 + random_.below(5);
+    if (!changes_ && random_.chance(0.4)) return;
+    const uint32_t count = changes_ ? 3 + random_.below(8) : 1 + random_.below(5);
     for (uint32_t i = 0; i < count; ++i) {
       Fault f;
       f.job = random_.below(static_cast<uint32_t>(s_.jobs.size()));
@@ -210,6 +242,13 @@ class Generator {
       f.index = random_.below(s_.devices);
       if (kind < 0.3) {
         f.kind = FaultKind::change_wanted;
+        if (changes_ && random_.chance(0.6)) {  // a switch falls silent in the midst of the change
+          Fault silent = f;
+          silent.kind = FaultKind::device_silent;
+          silent.time_ns +=
+              static_cast<int64_t>(random_.uniform() * 6 * static_cast<double>(s_.control_max_ns));
+          s_.faults.push_back(silent);
+        }
       } else if (kind < 0.5) {
         f.kind = FaultKind::device_restart;
       } else if (kind < 0.55) {
@@ -223,11 +262,25 @@ class Generator {
       } else if (kind < 0.9) {
         f.kind = FaultKind::link_down;
         f.index = random_.below(static_cast<uint32_t>(s_.links.size()));
-      } else {
+      } else if (kind < 0.95) {
         f.kind = FaultKind::device_silent;
+        if (changes_ && random_.chance(0.5)) again(FaultKind::change_wanted, f);
+      } else {
+        f.kind = FaultKind::member_silent;
+        f.index = random_.below(static_cast<uint32_t>(job.members.size()));
+        f.aux_ns *= 4;  // beyond what the coordinator waits for an answer, in part
+        if (random_.chance(0.5)) again(FaultKind::change_wanted, f);
       }
       s_.faults.push_back(f);
     }
+  }
+
+  // Another fault of the same job while the first lasts.
+  void again(FaultKind kind, const Fault& first) {
+    Fault f = first;
+    f.kind = kind;
+    f.time_ns += static_cast<int64_t>(random_.uniform() * static_cast<double>(first.aux_ns));
+    s_.faults.push_back(f);
   }
 
   Scenario s_;
@@ -235,6 +288,7 @@ class Generator {
   double budget_ = 0;  // packets, roughly
   int64_t delay_ns_ = 0;
   double loss_ = 0, duplicate_ = 0, reorder_ = 0, jitter_ = 0, corrupt_ = 0;
+  bool exponents_ = false, changes_ = false, late_ = false;
   bool bursts_ = false, slow_ = false, ecn_ = false;
 };
 
@@ -262,8 +316,8 @@ std::string Scenario::describe() const {
                         j.members.size(), j.depth, j.window, j.ring, j.shards, j.lanes, j.collectives.size(),
                         elements);
   }
-  static constexpr const char* kNames[] = {"change", "restart",   "death", "member death",
-                                           "join",   "link down", "silent"};
+  static constexpr const char* kNames[] = {"change", "restart",   "death",  "member death",
+                                           "join",   "link down", "silent", "member silent"};
   for (const Fault& f : faults)
     text += fmt::format("; {} at {:.4g} ms", kNames[static_cast<int>(f.kind)],
                         static_cast<double>(f.time_ns) * 1e-6);

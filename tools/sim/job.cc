@@ -56,6 +56,7 @@ Job::Job(World* world, uint32_t index, const JobSpec& spec, Random random)
     world_.add_port(all[i].host, port, members_.back().get());
   }
   tree_ = std::make_shared<Tree>();
+  silent_until_ns_.assign(members_.size(), 0);
 }
 
 void Job::start() {
@@ -201,6 +202,7 @@ int64_t Job::arrival(uint64_t receiver) {
 }
 
 void Job::tell(const control::Report& report, uint32_t sender) {
+  if (sender < kSwitchSender && silent_until_ns_[sender] > world_.now_ns()) return;
   world_.network().call_at(arrival(kFromMember + sender), [this, report] { this->report(report); });
 }
 
@@ -240,8 +242,12 @@ void Job::carry(const control::Command& command) {
           return 0;
         },
         command);
-    if (std::holds_alternative<control::FailMember>(command)) workload_.member_leaves(to);
-    world_.network().call_at(arrival(kToMember + to), [this, to, command, tree = tree_] {
+    // That it is cut off a member learns in any case, if only when its connection is back.
+    const bool fails = std::holds_alternative<control::FailMember>(command);
+    if (fails) workload_.member_leaves(to);
+    const int64_t at_ns = std::max(arrival(kToMember + to), fails ? silent_until_ns_[to] : 0);
+    world_.network().call_at(at_ns, [this, to, command, fails, tree = tree_] {
+      if (!fails && silent_until_ns_[to] > world_.now_ns()) return;
       member_tree_ = tree;
       members_[to]->obey(command);
     });
@@ -271,8 +277,8 @@ void Job::at_switch(const control::InstallAdmission& command, const std::shared_
   switch_change_[command.to] = command.change;
   for (uint32_t other = 0; other < world_.scenario().devices; ++other) {
     const World::Installed& there = world_.at(other).installed[index_];
-    if (!there.admitted || there.left_out || !world_.network().device_up(other) ||
-        there.epoch == command.epoch)
+    const bool left_out = there.left_out && other != command.to;
+    if (!there.admitted || left_out || !world_.network().device_up(other) || there.epoch == command.epoch)
       continue;
     world_.violate(
         {"one_epoch", fmt::format("job {}: device {} takes epoch {} while device {} admits epoch {}",
@@ -315,6 +321,7 @@ void Job::new_ledger(uint8_t epoch, uint32_t first_number) {
   shape.entries = spec_.ring * spec_.shards;
   shape.lanes = spec_.lanes;
   shape.members = plan_.members;
+  shape.exponents_differ = spec_.odd_exponents > 0;
   ledger_ = std::make_unique<Ledger>(shape, *tree_);
   workload_.add_members(plan_.members);
   ++epochs_;
@@ -333,6 +340,8 @@ void Job::member_dies(uint32_t member, int64_t noticed_after_ns) {
     report(control::MemberLost{member, "its lease ran out"});
   });
 }
+
+void Job::member_silent(uint32_t member, int64_t until_ns) { silent_until_ns_[member] = until_ns; }
 
 void Job::member_joins() {
   const size_t member = spec_.members.size() + next_joiner_;

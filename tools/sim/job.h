@@ -32,6 +32,7 @@ class Job final : public control::Planner {
   void report(const control::Report& report);                 // reaches it now
   void member_dies(uint32_t member, int64_t noticed_after_ns);
   void member_joins();
+  void member_silent(uint32_t member, int64_t until_ns);
   std::optional<control::EpochPlan> plan(const std::set<control::MemberId>& members,
                                          const std::set<control::SwitchId>& switches) override;
 
@@ -86,6 +87,7 @@ class Job final : public control::Planner {
   std::shared_ptr<const Tree> member_tree_;      // of the command that a member is given
   control::EpochPlan plan_;
   std::unique_ptr<Ledger> ledger_;
+  std::vector<int64_t> silent_until_ns_;  // by member: no message gets through before
   uint32_t next_joiner_ = 0;
   bool first_epoch_ = true;
   uint64_t epochs_ = 0;

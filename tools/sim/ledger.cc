@@ -92,7 +92,7 @@ Ledger::Check Ledger::member_sends(uint32_t member, const Frame& frame) {
   // One exponent for a number. UPs without lanes that abstain carry the exponent their lanes would have had.
   for (uint32_t other : shape_.members) {
     const Sent& o = sent(number, other);
-    if (o.known && o.exp != now.exp)
+    if (o.known && o.exp != now.exp && !shape_.exponents_differ)
       return violation("same_exponent", who, number,
                        fmt::format("exp {}, member {} has {}", now.exp, other, o.exp));
   }

@@ -33,6 +33,7 @@ class Ledger {
     uint32_t entries = 0;  // ring x shards
     uint32_t lanes = 0;
     std::vector<uint32_t> members;  // in this epoch
+    bool exponents_differ = false;  // members may disagree; then the aggregators must notice
   };
   Ledger(const Shape& shape, const Tree& tree);
 
@@ -41,6 +42,7 @@ class Ledger {
   Check aggregator_sends(uint32_t aggregator, const Frame& frame);  // UP or DOWN
   Check member_holds(uint32_t member, uint32_t number);             // took a result as held
   bool holds(uint32_t member, uint32_t number) const;
+  bool begun(uint32_t number) const { return live(number); }  // somebody sent it, not long ago
 
   const Shape& shape() const { return shape_; }
   const Tree& tree() const { return tree_; }

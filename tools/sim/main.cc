@@ -1,12 +1,21 @@
 // l3dml-sim: the command line. Exit 0: no violation, 1: a violation or a failed run, 2: wrong usage.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "tools/report/report.h"
 #include "tools/report/version.h"
 #include "tools/sim/batch.h"
+#ifdef L3DML_MUTATIONS
+#include "tools/sim/mutation_check.h"
+#else
+#include "tools/sim/modes/modes.h"
+#endif
 
 namespace l3dml::sim {
 namespace {
@@ -59,6 +68,69 @@ int batch(const BatchOptions& options, const std::string& program, const std::st
   return result.violations.empty() ? 0 : 1;
 }
 
+#ifdef L3DML_MUTATIONS
+int mutations(const BatchOptions& batch, const std::string& only, uint64_t most, const std::string& json,
+              const std::string& command) {
+  const MutationOptions options{batch.first_seed, most, batch.threads, only};
+  const std::vector<MutationResult> results = check_mutations(options, [](const MutationResult& r) {
+    const std::string how = r.found ? fmt::format("{} (seed {})", r.violation, r.seed) : "NOT FOUND";
+    fmt::print("{:5} scenarios {:6.1f} s  {:36} {:44} {}\n", r.scenarios, r.cpu_s, r.name, how, r.text);
+    std::fflush(stdout);
+  });
+  if (results.empty()) {
+    fmt::print(stderr, "l3dml-sim: no fault is called {}; tools/sim/mutations.h lists them\n", only);
+    return 2;
+  }
+  size_t found = 0;
+  std::vector<report::Row> rows;
+  for (const MutationResult& r : results) {
+    found += r.found;
+    rows.push_back({"scenarios_to_find", static_cast<double>(r.scenarios), "1", {{"mutation", r.name}}});
+  }
+  fmt::print("{} faults planted, {} found\n", results.size(), found);
+  const auto planted = static_cast<double>(results.size());
+  rows.insert(rows.begin(), {{"mutations_planted", planted, "1"},
+                             {"mutations_found", static_cast<double>(found), "1", {}, planted}});
+  if (!json.empty()) {
+    if (const absl::Status status = report::write_json({"l3dml-sim", command, rows}, json); !status.ok()) {
+      fmt::print(stderr, "l3dml-sim: {}\n", std::string(status.message()));
+      return 1;
+    }
+  }
+  return found == results.size() ? 0 : 1;
+}
+#else
+int measure_and_report(const std::string& what, const std::string& json, const std::string& command) {
+  const absl::StatusOr<Rows> rows = measure(what);
+  if (!rows.ok()) {
+    fmt::print(stderr, "l3dml-sim: {}\n", std::string(rows.status().message()));
+    return 2;
+  }
+  for (const report::Row& row : *rows) {
+    std::string group;
+    for (const auto& [key, value] : row.group) group += fmt::format(" {}={}", key, value);
+    const auto* value = std::get_if<double>(&row.value);
+    fmt::print("{:28} {:>14} {:6}{}{}\n", row.name,
+               value ? fmt::format("{:.6g}", *value) : std::get<std::string>(row.value), row.unit,
+               row.target ? fmt::format(" (target {:.4g})", *row.target) : "", group);
+  }
+  if (json.empty()) return 0;
+  const absl::Status status = report::write_json({"l3dml-sim", command, *rows}, json);
+  if (!status.ok()) fmt::print(stderr, "l3dml-sim: {}\n", std::string(status.message()));
+  return status.ok() ? 0 : 1;
+}
+
+// The faults are compiled into a program of their own, beside this one.
+int run_beside(char** argv) {
+  const std::filesystem::path other =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "l3dml-sim-mutations";
+  execv(other.c_str(), argv);
+  fmt::print(stderr, "l3dml-sim: {} does not run ({}); build it: tools/build tools/l3dml-sim-mutations\n",
+             other.string(), std::strerror(errno));
+  return 1;
+}
+#endif
+
 }  // namespace
 }  // namespace l3dml::sim
 
@@ -76,6 +148,9 @@ int main(int argc, char** argv) {
   std::string json;
   app.fallthrough();
   app.add_subcommand("run", "random scenarios (the default)");
+  std::string what;
+  auto* measuring = app.add_subcommand("measure", "figures of networks written by hand, in virtual time");
+  measuring->add_option("mode", what, "goodput, loss_cost, fairness, scale or all")->required();
   app.add_option("--runs", options.runs, "random scenarios to run")->capture_default_str();
   app.add_option("--from", options.first_seed, "seed of the first one")->capture_default_str();
   app.add_option("--threads", options.threads, "scenarios at a time")
@@ -86,6 +161,14 @@ int main(int argc, char** argv) {
   const auto* one = app.add_option("--seed", seed, "run this one scenario");
   app.add_option("--trace", trace, "with --seed: print the last so many packets and events");
   app.add_option("--trace-job", trace_job, "with --trace: only packets of this job");
+  bool mutate = false;
+  std::string mutation;
+  uint64_t most = 3000;
+  app.add_flag("--mutations", mutate,
+               "plant each deliberate fault and count the scenarios it takes to find it");
+  app.add_option("--mutation", mutation, "with --mutations: only the fault of this name");
+  app.add_option("--most", most, "with --mutations: scenarios until a fault counts as not found")
+      ->capture_default_str();
   app.add_option("--json", json, "write a report to this file, - for stdout");
   try {
     app.parse(argc, argv);
@@ -93,5 +176,11 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   const std::string command = l3dml::report::command_line(argc, argv);
+#ifdef L3DML_MUTATIONS
+  if (mutate) return mutations(options, mutation, most, json, command);
+#else
+  if (measuring->parsed()) return measure_and_report(what, json, command);
+  if (mutate) return run_beside(argv);
+#endif
   return one->count() ? replay(seed, trace, trace_job) : batch(options, argv[0], json, command);
 }

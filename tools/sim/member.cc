@@ -59,7 +59,21 @@ void Member::commit(size_t size_bytes) {
                 config_.local_address,      config_.aggregator};
   head->udp = {wire::be16_t(udp_port_), wire::be16_t(static_cast<uint16_t>(base::kUdpPort + shard_)),
                udp_length, wire::be16_t(0)};
+  make_exponent_odd(&head->l3dml);
   job_.world().from_member(*this, job_, index_, packet);
+}
+
+// Of some numbers one member gets the exponent wrong, the same each time it sends: as if ranks had summed
+// different things. The aggregators must notice.
+void Member::make_exponent_odd(wire::L3dmlHeader* header) const {
+  const double share = job_.spec().odd_exponents;
+  const Ledger* ledger = share > 0 ? job_.ledger(header->epoch) : nullptr;
+  if (!ledger || header->type() != wire::Type::up || header->exp == 0 || header->exp >= kernels::kExpMax)
+    return;
+  const std::vector<uint32_t>& members = ledger->shape().members;
+  Random random(job_.world().scenario().seed ^ uint64_t{header->number.load()} << 20);
+  if (members.size() < 2 || !random.chance(share)) return;
+  if (members[random.below(static_cast<uint32_t>(members.size()))] == index_) ++header->exp;
 }
 
 void Member::receive(const Frame& frame) {
@@ -71,12 +85,14 @@ void Member::receive(const Frame& frame) {
   const int64_t now_ns = job_.world().now_ns();
   const base::DropReason reason = core_->on_packet(h, frame.lanes, frame.lane_count, shard, ce, now_ns);
   if (reason == base::DropReason::none && h.type() == wire::Type::down) {
+    if (Observer* observer = job_.world().observer())
+      observer->held(job_.index(), index_, h.number.load(), now_ns);
     if (was_paused) {
       job_.world().violate({"paused_silence", fmt::format("job {} member {} takes a result while paused",
                                                           job_.index() + 1, index_)});
     } else if (Ledger* ledger = job_.ledger(h.epoch)) {
       if (auto violation = ledger->member_holds(index_, h.number.load())) job_.world().violate(*violation);
-    } else {
+    } else if (job_.coordinator().members().contains(index_)) {
       job_.world().violate(
           {"one_epoch", fmt::format("job {} member {} takes a result of epoch {}, which is over",
                                     job_.index() + 1, index_, h.epoch)});
@@ -127,6 +143,11 @@ void Member::submit_ready() {
     collective.format = spec.format;
     collective.op = spec.op;
     collective.key = spec.key;
+    if (spec.residual) {
+      tensors.residual.resize(spec.count);
+      job_.workload().fill_residual(index_, id, tensors.residual.data());
+      collective.residual = tensors.residual.data();
+    }
     if (spec.abstain_ns != base::kNever) collective.abstain_after_ns = now_ns + spec.abstain_ns;
     times_[id].first = now_ns;
     const absl::Status status = core_->submit(collective);
@@ -144,7 +165,8 @@ void Member::on_result(const host::CollectiveResult& result) {
          fmt::format("job {} member {}: collective {} ends twice", job_.index() + 1, index_, result.id)});
   times_[result.id].second = job_.world().now_ns();
   ++finished_;
-  if (auto violation = job_.workload().check(index_, result.id, it->second.out(), result))
+  if (auto violation =
+          job_.workload().check(index_, result.id, it->second.out(), it->second.residual, result))
     job_.world().violate(*violation);
   tensors_.erase(it);
   tell_drained();

@@ -48,6 +48,7 @@ class Member final : public host::PacketSink {
  private:
   struct Tensors {
     std::vector<uint8_t> input, output;
+    std::vector<float> residual;
     const void* out() const { return output.empty() ? input.data() : output.data(); }
   };
 
@@ -63,6 +64,7 @@ class Member final : public host::PacketSink {
   void on_result(const host::CollectiveResult& result);
   void poll();
   void tell_drained();
+  void make_exponent_odd(wire::L3dmlHeader* header) const;
   bool stale(uint32_t change);  // a command of a change that a later one overtook
 
   Job& job_;

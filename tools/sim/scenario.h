@@ -29,6 +29,7 @@ struct CollectiveSpec {
   int magnitude = 0;                  // floats lie within +-2^magnitude
   bool not_finite = false;            // one element of one member is not a number
   bool in_place = false;              // output = input
+  bool residual = false;              // what is left out is kept
   int64_t abstain_ns = base::kNever;  // after submission; kNever: never
 };
 
@@ -51,6 +52,7 @@ struct JobSpec {
   uint32_t newest_number = 0;  // where the numbers stand at the start; stamps alike
   uint32_t first_seq = 0;      // where the first epoch's segment numbers start
   uint64_t rate_bps = 0;       // ceiling of each member; 0: none
+  double odd_exponents = 0;    // share of numbers of which one member gets the exponent wrong
   std::vector<CollectiveSpec> collectives;
   Tree fixed_tree;  // instead of a drawn one, if it has aggregators
 };
@@ -63,6 +65,7 @@ enum class FaultKind : uint8_t {
   member_join,
   link_down,      // for `aux`
   device_silent,  // its driver hears nothing for `aux`, while packets flow on
+  member_silent,  // messages between it and the coordinator are lost for `aux`
 };
 
 struct Fault {
@@ -83,10 +86,11 @@ struct Scenario {
   std::vector<LinkSpec> links;
   std::vector<JobSpec> jobs;
   std::vector<Fault> faults;
-  uint32_t withheld = 0;         // bit per L3DML type that never arrives
-  double forged = 0;             // forged packets per packet
-  bool detours = false;          // there and back take different ways, where there is more than one
-  int64_t poll_interval_ns = 0;  // devices look at their ports only so often: bursts; 0: at once
+  uint32_t withheld = 0;               // bit per L3DML type that never arrives
+  double forged = 0;                   // forged packets per packet
+  uint64_t most_packets = 60'000'000;  // a run that needs more goes in circles
+  bool detours = false;                // there and back take different ways, where there is more than one
+  int64_t poll_interval_ns = 0;        // devices look at their ports only so often: bursts; 0: at once
   int64_t control_min_ns = 0, control_max_ns = 0;  // one way of a message to or from the coordinator
 
   std::string describe() const;  // one line, for people

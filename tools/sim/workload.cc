@@ -97,8 +97,10 @@ void Workload::fill(uint32_t member, size_t collective, void* input) const {
   if (holds_bad(member, collective)) {
     const double bad =
         collective & 1 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-    store_element(c.type, input, integer(member, collective, 0) % static_cast<uint32_t>(c.count) % c.count,
-                  bad);
+    for (size_t k = 0; k < 8; ++k) {
+      const auto at = static_cast<uint32_t>(integer(member, collective, k)) % c.count;
+      store_element(c.type, input, at, bad);
+    }
   }
 }
 
@@ -110,6 +112,51 @@ void Workload::add_members(const std::vector<uint32_t>& members) {
 void Workload::member_leaves(uint32_t member) {
   gone_[member] = true;
   for (First& first : firsts_) std::erase(first.holders, member);
+}
+
+void Workload::fill_residual(uint32_t member, size_t collective, float* residual) const {
+  const CollectiveSpec& c = spec_.collectives[collective];
+  for (size_t i = 0; i < c.count; ++i)
+    residual[i] = static_cast<float>(std::ldexp(value(member + 1000, collective, i), -6));
+}
+
+double Workload::summand(uint32_t member, size_t collective, size_t element) const {
+  const CollectiveSpec& c = spec_.collectives[collective];
+  double x = value(member, collective, element);
+  if (c.type == ElementType::kFloat32) x = static_cast<float>(x);
+  if (c.type == ElementType::kFloat16)
+    x = kernels::float_of_half(kernels::half_of_float(static_cast<float>(x)));
+  if (c.type == ElementType::kBfloat16)
+    x = kernels::float_of_bfloat16(kernels::bfloat16_of_float(static_cast<float>(x)));
+  if (c.residual) x += static_cast<float>(std::ldexp(value(member + 1000, collective, element), -6));
+  return x;
+}
+
+// Nothing is lost and nothing counted twice: what the members put in, less what they kept for the next step,
+// is the sum. Only where one set of members sums from first to last.
+std::optional<std::string> Workload::wrong_residual(uint32_t member, size_t collective,
+                                                    const std::vector<float>& residual) {
+  const CollectiveSpec& c = spec_.collectives[collective];
+  First& first = firsts_[collective];
+  if (residual.empty() || c.not_finite || member_sets_.size() != 1 || gone_[member]) return std::nullopt;
+  if (c.op == host::ReduceOp::average && c.abstain_ns != base::kNever) return std::nullopt;
+  first.told.resize(c.count);
+  for (size_t i = 0; i < c.count; ++i) first.told[i] += summand(member, collective, i) - double{residual[i]};
+  const size_t members = member_sets_[0].size();
+  if (++first.told_by < members) return std::nullopt;
+  const double divisor = c.op == host::ReduceOp::average ? static_cast<double>(members) : 1;
+  const int mantissa = c.type == ElementType::kFloat16 ? 10 : c.type == ElementType::kBfloat16 ? 7 : 22;
+  const double round = world_ * std::ldexp(1.0, largest_magnitude_ + 8 - 21);
+  for (size_t i = 0; i < c.count; ++i) {
+    const double told = first.told[i] / divisor, got = load_element(c.type, first.output.data(), i);
+    const double most = round + std::fabs(told) * std::ldexp(1.0, -mantissa) +
+                        (c.type == ElementType::kFloat16 ? std::ldexp(1.0, -24) : 0) +
+                        (c.format == LaneFormat::kFixed32 ? tolerance(c, told) : 0);
+    if (!(std::fabs(told - got) <= most))
+      return fmt::format("element {}: the members put in {} less than they kept, the sum is {}", i, told,
+                         got);
+  }
+  return std::nullopt;
 }
 
 double Workload::tolerance(const CollectiveSpec& c, double sum) const {
@@ -159,13 +206,7 @@ std::optional<std::string> Workload::wrong_sum(size_t collective, const void* ou
     for (const auto& set : member_sets_) {
       expected = 0;
       for (uint32_t member : set) {
-        double x = value(member, collective, i);
-        if (c.type == ElementType::kFloat32) x = static_cast<float>(x);
-        if (c.type == ElementType::kFloat16)
-          x = kernels::float_of_half(kernels::half_of_float(static_cast<float>(x)));
-        if (c.type == ElementType::kBfloat16)
-          x = kernels::float_of_bfloat16(kernels::bfloat16_of_float(static_cast<float>(x)));
-        expected += x;
+        expected += summand(member, collective, i);
       }
       if (c.op == host::ReduceOp::average) expected /= static_cast<double>(set.size());
       right = std::fabs(got - expected) <= tolerance(c, expected);
@@ -177,6 +218,7 @@ std::optional<std::string> Workload::wrong_sum(size_t collective, const void* ou
 }
 
 std::optional<Violation> Workload::check(uint32_t member, size_t collective, const void* output,
+                                         const std::vector<float>& residual,
                                          const host::CollectiveResult& result) {
   const CollectiveSpec& c = spec_.collectives[collective];
   First& first = firsts_[collective];
@@ -198,6 +240,7 @@ std::optional<Violation> Workload::check(uint32_t member, size_t collective, con
       return wrong("same_result", fmt::format("element {} differs from member {}'s",
                                               at / kernels::element_size(c.type), other));
     }
+    if (auto text = wrong_residual(member, collective, residual)) return wrong("exact_residual", *text);
     return std::nullopt;
   }
   if (!known) {
@@ -213,6 +256,7 @@ std::optional<Violation> Workload::check(uint32_t member, size_t collective, con
   if (!result.finite) return std::nullopt;
   if (bad) return std::nullopt;
   if (auto text = wrong_sum(collective, output)) return wrong("exact_sum", *text);
+  if (auto text = wrong_residual(member, collective, residual)) return wrong("exact_residual", *text);
   return std::nullopt;
 }
 

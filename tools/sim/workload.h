@@ -21,6 +21,7 @@ class Workload {
 
   size_t size_bytes(size_t collective) const;
   void fill(uint32_t member, size_t collective, void* input) const;
+  void fill_residual(uint32_t member, size_t collective, float* residual) const;  // left over from before
 
   // The members of each epoch; an element's sum is that over one of these sets.
   void add_members(const std::vector<uint32_t>& members);
@@ -30,9 +31,9 @@ class Workload {
   void member_leaves(uint32_t member);
 
   // Compares a member's result with the first one (same_result) and that with the sums that are possible
-  // (exact_sum).
+  // (exact_sum). What all members left out must be what the sum lacks (exact_residual).
   std::optional<Violation> check(uint32_t member, size_t collective, const void* output,
-                                 const host::CollectiveResult& result);
+                                 const std::vector<float>& residual, const host::CollectiveResult& result);
 
   const std::vector<CollectiveSpec>& collectives() const { return spec_.collectives; }
 
@@ -41,6 +42,8 @@ class Workload {
     std::vector<uint32_t> holders;  // members with this result that are still there; none: not known
     bool finite = true;
     std::vector<uint8_t> output;
+    std::vector<double> told;  // over members that finished: input and old residual less new residual
+    uint32_t told_by = 0;
   };
   double value(uint32_t member, size_t collective, size_t element) const;  // of a float type
   int32_t integer(uint32_t member, size_t collective, size_t element) const;
@@ -48,6 +51,9 @@ class Workload {
   std::optional<std::string> wrong_sum(size_t collective, const void* output) const;
   std::optional<std::string> wrong_integer(const CollectiveSpec& c, size_t collective,
                                            const void* output) const;
+  double summand(uint32_t member, size_t collective, size_t element) const;  // as the tensor holds it
+  std::optional<std::string> wrong_residual(uint32_t member, size_t collective,
+                                            const std::vector<float>& residual);
   double tolerance(const CollectiveSpec& c, double sum) const;
 
   JobSpec spec_;

@@ -31,7 +31,7 @@ class WorkloadTest : public testing::Test {
   std::string check(uint32_t member, const std::vector<uint32_t>& output, bool finite = true) {
     host::CollectiveResult result;
     result.finite = finite;
-    const auto violation = workload_.check(member, 0, output.data(), result);
+    const auto violation = workload_.check(member, 0, output.data(), {}, result);
     return violation ? violation->name : "";
   }
 

@@ -7,14 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "dataplane/base/serial.h"
 #include "tools/sim/addresses.h"
 
 namespace l3dml::sim {
-namespace {
-
-constexpr uint64_t kMostPackets = 60'000'000;  // of a scenario; one that needs more runs in circles
-
-}  // namespace
+namespace {}  // namespace
 
 World::World(const Scenario& scenario, PacketTrace* trace)
     : scenario_(scenario),
@@ -146,8 +143,10 @@ Outcome World::run() {
     network_.call_at(fault.time_ns, [this, fault] { happen(fault); });
   }
   network_.call_at(patience_ns_ / 8, [this] { watch(); });
-  network_.run(base::kNever,
-               [this] { return done_ || violation_.has_value() || network_.packets() > kMostPackets; });
+  network_.run(base::kNever, [this] {
+    return done_ || violation_.has_value() || network_.packets() > scenario_.most_packets ||
+           network_.events() / 8 > scenario_.most_packets;
+  });
   if (!violation_ && !done_)
     violate(
         {"progress", fmt::format("{} packets were not enough: {}", network_.packets(), what_is_missing())});
@@ -236,13 +235,20 @@ void World::from_member(const Member& member, Job& job, uint32_t index, base::Pa
     trace_->packet(now_ns(), fmt::format("member {} of job {} sends", index, job.index() + 1), *packet);
   const Frame frame = look_at(*packet);
   const wire::L3dmlHeader& h = frame.head->l3dml;
+  if (observer_ && h.type() == wire::Type::up) observer_->sent(job.index(), index, h, now_ns());
   if (member.core()->paused())
     violate({"paused_silence", fmt::format("job {} member {} sends while paused", job.index() + 1, index)});
   Ledger* ledger = job.ledger(h.epoch);
-  if (!ledger) {
+  if (h.type() == wire::Type::nack) {
+    const uint64_t shard = frame.head->udp.dst_port.load() - base::kUdpPort;
+    check_hole(uint64_t{1} << 63 | uint64_t{index} << 48 | uint64_t{job.index()} << 32 |
+                   uint64_t{h.epoch} << 24 | uint64_t{h.child} << 16 | shard,
+               h, fmt::format("member {}", index));
+  }
+  if (!ledger && job.coordinator().members().contains(index)) {
     violate(
         {"one_epoch", fmt::format("job {} member {} sends in epoch {}", job.index() + 1, index, h.epoch)});
-  } else if (h.type() == wire::Type::up) {
+  } else if (ledger && h.type() == wire::Type::up) {
     if (auto violation = ledger->member_sends(index, frame)) violate(*violation);
   }
   network_.send_from_host(member.host(), packet);
@@ -254,9 +260,10 @@ void World::wake(const Member& member) {
     network_.wake_host(member.host(), std::max(deadline, now_ns() + base::kMicrosecond));
 }
 
-bool World::withheld(const base::Packet& packet) const {
-  if (scenario_.withheld == 0) return false;
+bool World::withheld(const base::Packet& packet, bool at_host) const {
+  if (scenario_.withheld == 0 && !observer_) return false;
   const Frame frame = look_at(packet);
+  if (frame.head && observer_ && observer_->loses(frame, at_host)) return true;
   return frame.head && (scenario_.withheld >> static_cast<unsigned>(frame.head->l3dml.type()) & 1);
 }
 
@@ -265,38 +272,92 @@ void World::at_device(uint32_t index, std::span<base::Packet* const> packets) {
   base::Packet* burst[base::kBurst];
   size_t count = 0;
   unsigned pipe = 0;
-  const auto process = [&] {
-    if (count == 0) return;
-    const bool nack = std::any_of(burst, burst + count, [](const base::Packet* p) {
-      const Frame frame = look_at(*p);
-      return frame.head && frame.head->l3dml.type() == wire::Type::nack;
-    });
-    device.device->pipe(pipe).process({burst, count}, now_ns(), outbox_);
-    // One packet out per neighbour and one NACK, whatever comes in; repairs are rationed otherwise.
-    if (!nack && outbox_.packets().size() > count * (kNeighborsPerJob + 1))
-      violate({"bounded_work",
-               fmt::format("device {} makes {} packets out of {}", index, outbox_.packets().size(), count)});
-    send_out(index);
-    network_.wake_device(index, pipe, device.device->pipe(pipe).next_deadline_ns());
+  const auto flush = [&] {
+    if (count) process(index, pipe, {burst, count});
     count = 0;
   };
   for (base::Packet* packet : packets) {
-    if (withheld(*packet)) {
+    if (withheld(*packet, false)) {
       base::release(packet);
       continue;
     }
     if (trace_) trace_->packet(now_ns(), fmt::format("device {} port {} gets", index, packet->port), *packet);
     base::Packet* forged =
-        scenario_.forged > 0 && random_.chance(scenario_.forged) ? forge(*packet) : nullptr;
+        scenario_.forged > 0 && random_.chance(scenario_.forged) ? forge(index, *packet) : nullptr;
+    if (scenario_.forged > 0) remember(index, *packet);
     for (base::Packet* one : {packet, forged}) {
       if (!one) continue;
       const unsigned belongs = device.device->steer(*one);
-      if (count == base::kBurst || (count && belongs != pipe)) process();
+      const Frame frame = look_at(*one);
+      const bool nack = frame.head && frame.head->l3dml.type() == wire::Type::nack;
+      const bool late = frame.head && !nack && is_late(index, frame.head->l3dml);
+      if (count == base::kBurst || nack || late || belongs != pipe) flush();
       pipe = belongs;
-      burst[count++] = one;
+      if (nack) {
+        process_nack(index, pipe, one);
+      } else if (late) {
+        process_late(index, pipe, one);
+      } else {
+        burst[count++] = one;
+      }
     }
   }
-  process();
+  flush();
+}
+
+// One packet out per neighbour and one NACK, whatever comes in.
+void World::process(uint32_t index, unsigned pipe, std::span<base::Packet* const> burst) {
+  pipeline::Pipe& p = switches_[index].device->pipe(pipe);
+  p.process(burst, now_ns(), outbox_);
+  if (outbox_.packets().size() > burst.size() * (kNeighborsPerJob + 1))
+    violate({"bounded_work", fmt::format("device {} makes {} packets out of {}", index,
+                                         outbox_.packets().size(), burst.size())});
+  send_out(index);
+  network_.wake_device(index, pipe, p.next_deadline_ns());
+}
+
+// Speaks of a number whose slot already belongs to the next.
+bool World::is_late(uint32_t index, const wire::L3dmlHeader& h) {
+  const uint32_t j = h.job.load() - 1u;
+  if (j >= jobs_.size() || h.type() == wire::Type::sync) return false;
+  const Installed& installed = switches_[index].installed[j];
+  const Ledger* ledger =
+      installed.admitted && installed.epoch == h.epoch ? jobs_[j]->ledger(h.epoch) : nullptr;
+  return ledger && ledger->begun(h.number.load() + ledger->shape().entries);
+}
+
+// It may be answered, but never takes the slot back.
+void World::process_late(uint32_t index, unsigned pipe, base::Packet* packet) {
+  const wire::L3dmlHeader& h = look_at(*packet).head->l3dml;
+  const JobResources& r = switches_[index].resources[h.job.load() - 1u];
+  const uint32_t number = h.number.load(), shard = number & (r.shards - 1);
+  const uint32_t slot = r.slot_base + (number / r.shards & (r.ring - 1));
+  const uint32_t at = slot * device_config_.shards_per_pipe + shard / device_config_.pipes;
+  tna::RegisterTwin* stamps = switches_[index].device->register_array("pipe.Ingress.slot_state.stamp");
+  const auto before = static_cast<uint32_t>(stamps->read(pipe, at)[0]);
+  process(index, pipe, {&packet, 1});
+  const auto after = static_cast<uint32_t>(stamps->read(pipe, at)[0]);
+  if (base::serial_older(after, before))
+    violate({"no_step_back",
+             fmt::format("device {}: slot {} goes back from number {} to {}", index, slot, before, after)});
+}
+
+// A NACK costs one look per entry of the segment's ring at most, whatever range it names.
+void World::process_nack(uint32_t index, unsigned pipe, base::Packet* packet) {
+  pipeline::Pipe& p = switches_[index].device->pipe(pipe);
+  const uint32_t j = look_at(*packet).head->l3dml.job.load() - 1u;
+  const uint64_t most = j < jobs_.size() ? jobs_[j]->spec().seq_ring : 1;
+  const uint64_t before = p.drops(base::DropReason::nack_not_held);
+  p.process({&packet, 1}, now_ns(), outbox_);
+  const uint64_t looks = p.drops(base::DropReason::nack_not_held) - before + outbox_.packets().size();
+  if (looks > most)
+    violate(
+        {"bounded_work", fmt::format("device {} looks at {} packets because of one NACK, the ring holds {}",
+                                     index, looks, most)});
+  repairing_ = true;
+  send_out(index);
+  repairing_ = false;
+  network_.wake_device(index, pipe, p.next_deadline_ns());
 }
 
 void World::device_timer(uint32_t index, unsigned pipe) {
@@ -336,14 +397,41 @@ void World::check_sent(uint32_t index, const base::Packet& packet) {
   }
   Ledger* ledger = jobs_[j]->ledger(h.epoch);
   if (!ledger) return;  // left out of the change: nobody listens to it
+  const uint64_t segment = uint64_t{index} << 48 | uint64_t{j} << 32 | uint64_t{h.epoch} << 24 |
+                           uint64_t{h.child} << 16 |
+                           (frame.head->udp.src_port.load() & (base::kMaxShards - 1));
+  const bool down = h.type() == wire::Type::down || (h.flags & wire::kFlagDown);
+  if (h.type() == wire::Type::nack)
+    return check_hole(segment | uint64_t{down} << 8, h, fmt::format("device {}", index));
   if (h.type() != wire::Type::up && h.type() != wire::Type::down) return;
+  check_ration(segment | uint64_t{down} << 8, repairing_, packet);
   if (auto violation = ledger->aggregator_sends(installed->aggregator, frame)) violate(*violation);
+}
+
+// A hole is asked for once: a repair that is lost is a hole of its own.
+void World::check_hole(uint64_t receiver, const wire::L3dmlHeader& h, const std::string& who) {
+  const auto [at, first] = asked_for_.try_emplace(receiver, h.number.load());
+  if (!first && base::serial_older(h.seq.load(), at->second))
+    violate({"one_nack_per_hole",
+             fmt::format("{} asks for packets from {} on, but has asked for all before {} of job {} child {}",
+                         who, h.seq.load(), at->second, h.job.load(), h.child)});
+  at->second = h.number.load();
+}
+
+// Repairs never exceed what was sent without being asked for, plus 64 (ARCHITECTURE.md, T7).
+void World::check_ration(uint64_t segment, bool repair, const base::Packet& packet) {
+  constexpr uint64_t kFirstRepairs = 64;
+  Ration& ration = rations_[segment];
+  ++(repair ? ration.repairs : ration.firsts);
+  if (ration.repairs > ration.firsts + kFirstRepairs)
+    violate({"bounded_work", fmt::format("{} repairs after {} first transmissions: {}", ration.repairs,
+                                         ration.firsts, format_packet(packet))});
 }
 
 void World::at_host(uint32_t host, base::Packet* packet) {
   if (trace_) trace_->packet(now_ns(), fmt::format("host {} gets", host), *packet);
   const Frame frame = look_at(*packet);
-  if (frame.head && !withheld(*packet)) {
+  if (frame.head && !withheld(*packet, true)) {
     const uint16_t port = frame.head->udp.dst_port.load();
     for (const auto& [own, member] : ports_[host]) {
       if (own == port) member->receive(frame);
@@ -359,8 +447,29 @@ void World::host_timer(uint32_t host) {
   }
 }
 
+void World::remember(uint32_t device, const base::Packet& packet) {
+  constexpr size_t kMost = 512;
+  if (!look_at(packet).head || !random_.chance(0.2)) return;
+  const Kept kept{device, packet.port, {packet.data, packet.data + packet.size}};
+  if (kept_.size() < kMost) return kept_.push_back(kept);
+  kept_[random_.below(kMost)] = kept;
+}
+
+// The same packet again, much later: out of some queue that nobody remembered.
+base::Packet* World::replay(uint32_t device) {
+  if (kept_.empty()) return nullptr;
+  const Kept& kept = kept_[random_.below(static_cast<uint32_t>(kept_.size()))];
+  base::Packet* packet = kept.device == device ? network_.pool().alloc() : nullptr;
+  if (!packet) return nullptr;
+  std::memcpy(packet->data, kept.frame.data(), kept.frame.size());
+  packet->size = static_cast<uint32_t>(kept.frame.size());
+  packet->port = kept.port;
+  return packet;
+}
+
 // A packet such as a stranger or a broken member could send: it must be refused, or at worst cost little.
-base::Packet* World::forge(const base::Packet& original) {
+base::Packet* World::forge(uint32_t device, const base::Packet& original) {
+  if (random_.chance(0.3)) return replay(device);
   const Frame frame = look_at(original);
   if (!frame.head) return nullptr;
   base::Packet* packet = network_.pool().alloc();
@@ -421,8 +530,9 @@ base::Packet* World::forge(const base::Packet& original) {
 // ---- faults ----
 
 void World::happen(const Fault& fault) {
-  static constexpr const char* kNames[] = {"change wanted", "device restarts", "device dies",  "member dies",
-                                           "member joins",  "link down",       "device silent"};
+  static constexpr const char* kNames[] = {"change wanted", "device restarts", "device dies",
+                                           "member dies",   "member joins",    "link down",
+                                           "device silent", "member silent"};
   note(fmt::format("FAULT {} (job {}, index {})", kNames[static_cast<int>(fault.kind)], fault.job + 1,
                    fault.index));
   switch (fault.kind) {
@@ -444,6 +554,9 @@ void World::happen(const Fault& fault) {
     case FaultKind::link_down:
       network_.set_link_up(fault.index, false);
       network_.call_at(now_ns() + fault.aux_ns, [this, fault] { network_.set_link_up(fault.index, true); });
+      break;
+    case FaultKind::member_silent:
+      jobs_[fault.job]->member_silent(fault.index, now_ns() + fault.aux_ns);
       break;
     case FaultKind::device_silent:
       switches_[fault.index].silent = true;
@@ -492,8 +605,14 @@ void World::lose_device(uint32_t gone, int64_t noticed_after_ns) {
   }
   network_.call_at(now_ns() + noticed_after_ns, [this, lost] {
     for (auto& job : jobs_) {
+      const control::Coordinator& c = job->coordinator();
+      const bool summed_there = c.phase() == control::Coordinator::Phase::running &&
+                                std::any_of(lost.begin(), lost.end(), [&](uint32_t device) {
+                                  const auto& tree = c.plan().switches;
+                                  return std::find(tree.begin(), tree.end(), device) != tree.end();
+                                });
       for (uint32_t device : lost) job->report(control::SwitchLost{device});
-      job->report(control::ChangeWanted{});  // segments may have led through what is gone
+      if (!summed_there) job->report(control::ChangeWanted{});  // segments may have led through what is gone
     }
   });
 }

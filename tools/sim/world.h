@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "dataplane/pipeline/device.h"
 #include "tools/sim/device_program.h"
 #include "tools/sim/job.h"
 #include "tools/sim/network.h"
+#include "tools/sim/observer.h"
 #include "tools/sim/packet_trace.h"
 #include "tools/sim/scenario.h"
 
@@ -31,7 +33,8 @@ class World final : public Network::Handler {
   ~World() override;
 
   Outcome run();
-  std::string drops() const;  // counters of every device, a line each
+  void observe(Observer* observer) { observer_ = observer; }  // before run(); outlives it
+  std::string drops() const;                                  // counters of every device, a line each
 
   // ---- for jobs and members ----
   struct Installed {  // of a job on a device
@@ -48,6 +51,7 @@ class World final : public Network::Handler {
     bool silent = false;                  // to the coordinator
   };
   Network& network() { return network_; }
+  Observer* observer() { return observer_; }
   const Scenario& scenario() const { return scenario_; }
   Switch& at(uint32_t device) { return switches_[device]; }
   std::vector<JobResources> resources(uint32_t job) const;  // by device
@@ -74,9 +78,17 @@ class World final : public Network::Handler {
   void check_sent(uint32_t device, const base::Packet& packet);
   void happen(const Fault& fault);
   void restart(uint32_t device, int64_t noticed_after_ns);
-  bool withheld(const base::Packet& packet) const;
+  bool withheld(const base::Packet& packet, bool at_host) const;
+  void process(uint32_t device, unsigned pipe, std::span<base::Packet* const> burst);
+  void process_nack(uint32_t device, unsigned pipe, base::Packet* packet);
+  bool is_late(uint32_t device, const wire::L3dmlHeader& header);
+  void process_late(uint32_t device, unsigned pipe, base::Packet* packet);
+  void remember(uint32_t device, const base::Packet& packet);
+  base::Packet* replay(uint32_t device);
+  void check_hole(uint64_t receiver, const wire::L3dmlHeader& header, const std::string& who);
+  void check_ration(uint64_t segment, bool repair, const base::Packet& packet);
   void watch();
-  base::Packet* forge(const base::Packet& packet);
+  base::Packet* forge(uint32_t device, const base::Packet& packet);
   void lose_device(uint32_t device, int64_t noticed_after_ns);
   std::string what_is_missing() const;
   Outcome outcome() const;
@@ -84,6 +96,7 @@ class World final : public Network::Handler {
   Scenario scenario_;
   Random random_;
   PacketTrace* trace_;
+  Observer* observer_ = nullptr;
   Network network_;
   pipeline::InlineExecutor executor_;
   pipeline::DeviceConfig device_config_;
@@ -91,6 +104,18 @@ class World final : public Network::Handler {
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<std::vector<std::pair<uint16_t, Member*>>> ports_;  // by host: UDP port -> member
   pipeline::Outbox outbox_;
+  bool repairing_ = false;  // what leaves a device now answers a NACK
+  struct Ration {
+    uint64_t firsts = 0, repairs = 0;  // packets with lanes on a segment in an epoch
+  };
+  struct Kept {
+    uint32_t device = 0;
+    uint16_t port = 0;
+    std::vector<uint8_t> frame;
+  };
+  std::vector<Kept> kept_;                             // what devices got, to be forged from
+  absl::flat_hash_map<uint64_t, Ration> rations_;      // by segment
+  absl::flat_hash_map<uint64_t, uint32_t> asked_for_;  // by segment: end of the newest range NACKed
   std::optional<Violation> violation_;
   uint64_t work_done_ = 0;  // chunks and results, for watch()
   int64_t last_progress_ns_ = 0;
