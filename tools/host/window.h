@@ -40,6 +40,7 @@ struct Position {
   uint32_t seq = 0;  // of its newest packet
   bool resend = false, touched = false, probed = false;
   bool urgent_queued = false, ready_queued = false;
+  bool confirmed = false;               // the aggregator has said that it is there, and waits for others
   bool in_turn = false;                 // first sent behind all that was begun before, not as a repeat
   int64_t sent_ns = 0, touched_ns = 0;  // first sent; last sent or asked about
   uint32_t before = 0, after = 0;       // neighbours in the order of touched_ns

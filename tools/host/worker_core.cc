@@ -34,6 +34,7 @@ void WorkerCore::start_epoch() {
   const uint32_t window = config_.window;
   positions_.assign(window, {});
   flight_.clear();
+  confirmed_.clear();
   urgent_ = PositionQueue(window);
   ready_ = PositionQueue(window);
   results_ = ResultStore(window, config_.lanes);

@@ -159,8 +159,11 @@ class WorkerCore {
   int64_t probe_time_ns() const;  // silence after which a number is asked about,
   int64_t silence_ns() const;     // and the same with back-off
   bool overtaken(const Position& p) const { return p.sent_ns < newest_answered_ns_; }
-  int64_t overdue_ns(const Position& p) const;  // when it is to be asked about
-  int64_t probe_pause_ns() const;               // between rounds of asking
+  Flight& flight_of(const Position& p) { return p.confirmed ? confirmed_ : flight_; }
+  void touch(uint32_t position, bool confirmed, int64_t now_ns);  // to the end of the order of asking
+  uint32_t next_to_ask(int64_t now_ns) const;                     // kNone: nothing is overdue
+  int64_t overdue_ns(const Position& p) const;                    // when it is to be asked about
+  int64_t probe_pause_ns() const;                                 // between rounds of asking
   uint32_t slot_of(uint32_t number) const;
   uint8_t* write_header(uint8_t* packet, wire::Type type, uint8_t flags, uint32_t number) const;
 
@@ -197,8 +200,8 @@ class WorkerCore {
 
   // The window.
   std::vector<Position> positions_;
-  PositionQueue urgent_, ready_;  // resends and repeats; new chunks
-  Flight flight_{positions_};
+  PositionQueue urgent_, ready_;                       // resends and repeats; new chunks
+  Flight flight_{positions_}, confirmed_{positions_};  // in flight; and known to be at the aggregator
   ResultStore results_;
   std::vector<uint32_t> flying_;  // numbers in flight, per shard
 

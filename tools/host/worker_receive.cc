@@ -116,7 +116,7 @@ void WorkerCore::hold(uint32_t position, uint8_t exp, uint8_t next_exp, uint16_t
                       const uint8_t* lanes) {
   Position& p = positions_[position];
   if (!L3DML_MUTATE(results_not_kept)) results_.put(position, {true, p.number, exp, next_exp, weight}, lanes);
-  flight_.remove(position);
+  flight_of(p).remove(position);
   --flying_[shard_of(p.number)];
   OpenCollective& collective = *p.collective;
   const bool disagree = p.stage.repeats >= kMostRepeats;
@@ -205,6 +205,7 @@ DropReason WorkerCore::on_answer(const wire::L3dmlHeader& header, int64_t now_ns
   if (p.state != Position::State::flying || p.number != number) return DropReason::stale;
   if (header.weight.load() == 1) {
     last_answer_ = Missing::Why::others_missing;
+    touch(position, true, now_ns);
   } else if (header.weight.load() == 0) {
     last_answer_ = Missing::Why::own_missing;
     ++stats_.probe_missing;

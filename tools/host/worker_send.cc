@@ -34,8 +34,10 @@ int64_t WorkerCore::next_deadline_ns() const {
   if (control_pending_ || !nacks_.empty()) return 0;
   int64_t deadline = next_sync_ns_;
   if (!urgent_.empty() || !ready_.empty()) deadline = std::min(deadline, pacer_.next_ns());
-  if (const uint32_t oldest = flight_.oldest(); oldest != Flight::kNone && !L3DML_MUTATE(never_asks)) {
-    int64_t ask = overdue_ns(positions_[oldest]);
+  int64_t ask = base::kNever;
+  for (const uint32_t oldest : {flight_.oldest(), confirmed_.oldest()})
+    if (oldest != Flight::kNone) ask = std::min(ask, overdue_ns(positions_[oldest]));
+  if (ask != base::kNever && !L3DML_MUTATE(never_asks)) {
     if (round_probes_ && probe_credit_ == 0) ask = std::max(ask, round_end_ns_);
     deadline = std::min(deadline, ask);
   }
@@ -112,7 +114,7 @@ WorkerCore::Sent WorkerCore::send_first(uint32_t position, int64_t now_ns, Packe
     begun_chunks_ = std::max(begun_chunks_, p.collective->end_place());
   }
   p.state = Position::State::flying;
-  p.resend = p.touched = p.probed = false;
+  p.resend = p.touched = p.probed = p.confirmed = false;
   p.sent_ns = now_ns;
   ++flying_[shard_of(p.number)];
   flight_.append(position);
@@ -149,8 +151,7 @@ WorkerCore::Sent WorkerCore::send_again(uint32_t position, int64_t now_ns, Packe
   if (!p.empty) p.collective->quantize(p.chunk, exp, packet + wire::kL3dmlSize);
   p.resend = false;
   p.touched = true;
-  flight_.remove(position);
-  flight_.append(position);
+  touch(position, false, now_ns);
   ++stats_.retransmitted;
   commit_up(position, true, packet, now_ns, sink);
   return Sent::yes;
@@ -277,11 +278,24 @@ int64_t WorkerCore::probe_pause_ns() const {
   return std::min(pause << unanswered_, std::max(time, kLongestBackoffNs));
 }
 
+void WorkerCore::touch(uint32_t position, bool confirmed, int64_t now_ns) {
+  Position& p = positions_[position];
+  flight_of(p).remove(position);
+  p.confirmed = confirmed;
+  flight_of(p).append(position);
+  p.touched_ns = now_ns;
+}
+
+// What may be missing comes before what is known to wait for others: of a window that waits, one lost UP
+// would otherwise be found in its turn only.
+uint32_t WorkerCore::next_to_ask(int64_t now_ns) const {
+  for (const uint32_t oldest : {flight_.oldest(), confirmed_.oldest()})
+    if (oldest != Flight::kNone && overdue_ns(positions_[oldest]) <= now_ns) return oldest;
+  return Flight::kNone;
+}
+
 void WorkerCore::send_probes(int64_t now_ns, PacketSink& sink) {
-  const auto overdue = [&](uint32_t position) {
-    return position != Flight::kNone && overdue_ns(positions_[position]) <= now_ns;
-  };
-  if (!overdue(flight_.oldest()) || L3DML_MUTATE(never_asks)) return;
+  if (next_to_ask(now_ns) == Flight::kNone || L3DML_MUTATE(never_asks)) return;
   if (now_ns >= round_end_ns_) {
     if (round_probes_ && !round_heard_) {
       unanswered_ = std::min(unanswered_ + 1, kMostDoublings);
@@ -294,22 +308,19 @@ void WorkerCore::send_probes(int64_t now_ns, PacketSink& sink) {
     round_heard_ = round_progress_ = false;
     probe_credit_ = std::clamp(config_.window / 32, 4u, ProbeCookies::kPlaces / 4);
   }
-  while (probe_credit_ && overdue(flight_.oldest())) {
-    const uint32_t position = flight_.oldest();
+  while (probe_credit_) {
+    const uint32_t position = next_to_ask(now_ns);
+    if (position == Flight::kNone) break;
     Position& p = positions_[position];
     if (p.resend) {  // known to be missing, and waiting for its turn: asking again would only take from it
-      p.touched_ns = now_ns;
-      flight_.remove(position);
-      flight_.append(position);
+      touch(position, p.confirmed, now_ns);
       continue;
     }
     const uint16_t tag = cookies_.issue(p.number, false, now_ns);
     if (!send_control(wire::Type::probe, 0, shard_of(p.number), p.number, 0, tag, sink)) return;
     ++stats_.probes_sent;
     p.touched = p.probed = true;
-    p.touched_ns = now_ns;
-    flight_.remove(position);
-    flight_.append(position);
+    touch(position, p.confirmed, now_ns);
     --probe_credit_;
     if (round_probes_++ == 0) round_end_ns_ = now_ns + probe_pause_ns();
   }

@@ -31,7 +31,7 @@ BatchResult run_batch(const BatchOptions& options) {
     for (uint64_t i; !stop && (i = next++) < options.runs;) {
       const uint64_t seed = options.first_seed + i;
       const double before_s = thread_cpu_s();
-      const Scenario scenario = generate(seed);
+      const Scenario scenario = generate(seed, options.wide);
       const Outcome outcome = run_scenario(scenario, nullptr);
       const std::lock_guard lock(mutex);
       if (options.verbose) {

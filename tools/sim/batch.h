@@ -15,6 +15,7 @@ struct BatchOptions {
   uint64_t first_seed = 1;
   uint64_t runs = 100;
   unsigned threads = 1;
+  bool wide = false;                                                  // see generate()
   bool keep_going = false;                                            // after a violation
   bool verbose = false;                                               // a line per scenario
   std::function<void(uint64_t seed, const Violation&)> on_violation;  // at once, one at a time

@@ -20,9 +20,11 @@ using kernels::LaneFormat;
 
 class Generator {
  public:
-  // A third of the scenarios look closer at one thing, which chance alone would rarely bring together.
-  explicit Generator(uint64_t seed) : random_(Random(seed).fork(7)) {
+  // Wide: residuals, ranks that do not agree, silent members; and a third of the scenarios look closer at one
+  // thing, which chance alone would rarely bring together.
+  Generator(uint64_t seed, bool wide) : random_(Random(seed).fork(7)), wide_(wide) {
     s_.seed = seed;
+    if (!wide_) return;
     const double focus = random_.uniform();
     exponents_ = focus < 0.2;
     changes_ = focus >= 0.1 && focus < 0.3;
@@ -195,7 +197,7 @@ class Generator {
       c.count = static_cast<size_t>(share * chunks / count * static_cast<double>(per_chunk)) + 1 +
                 random_.below(static_cast<uint32_t>(per_chunk));
       // Exponents are predicted from the collective of the same key and size before.
-      if (i >= keys && random_.chance(0.6)) c.count = j->collectives[i - keys].count;
+      if (wide_ && i >= keys && random_.chance(0.6)) c.count = j->collectives[i - keys].count;
       if (random_.chance(0.03)) c.count = random_.below(2);
       c.op = !integer && random_.chance(0.5) ? host::ReduceOp::average : host::ReduceOp::sum;
       c.key = i % keys;
@@ -214,6 +216,7 @@ class Generator {
 
   // Residuals, and ranks that do not agree on an exponent. Drawn from a generator of its own.
   void draw_discord(JobSpec* j) {
+    if (!wide_) return;
     Random random = Random(s_.seed).fork(0x100 + static_cast<uint32_t>(s_.jobs.size()));
     if (exponents_ && random.chance(0.8)) {
       j->odd_exponents = 0.05 + 0.2 * random.uniform();
@@ -262,7 +265,7 @@ class Generator {
       } else if (kind < 0.9) {
         f.kind = FaultKind::link_down;
         f.index = random_.below(static_cast<uint32_t>(s_.links.size()));
-      } else if (kind < 0.95) {
+      } else if (!wide_ || kind < 0.95) {
         f.kind = FaultKind::device_silent;
         if (changes_ && random_.chance(0.5)) again(FaultKind::change_wanted, f);
       } else {
@@ -285,6 +288,7 @@ class Generator {
 
   Scenario s_;
   Random random_;
+  bool wide_;
   double budget_ = 0;  // packets, roughly
   int64_t delay_ns_ = 0;
   double loss_ = 0, duplicate_ = 0, reorder_ = 0, jitter_ = 0, corrupt_ = 0;
@@ -294,7 +298,7 @@ class Generator {
 
 }  // namespace
 
-Scenario generate(uint64_t seed) { return Generator(seed).generate(); }
+Scenario generate(uint64_t seed, bool wide) { return Generator(seed, wide).generate(); }
 
 std::string Scenario::describe() const {
   double loss = 0;

@@ -20,8 +20,8 @@
 namespace l3dml::sim {
 namespace {
 
-int replay(uint64_t seed, size_t lines, uint16_t job) {
-  const Scenario scenario = generate(seed);
+int replay(uint64_t seed, bool wide, size_t lines, uint16_t job) {
+  const Scenario scenario = generate(seed, wide);
   fmt::print("{}\n", scenario.describe());
   PacketTrace trace(lines, job);
   World world(scenario, lines ? &trace : nullptr);
@@ -41,8 +41,8 @@ int batch(const BatchOptions& options, const std::string& program, const std::st
           const std::string& command) {
   BatchOptions reporting = options;
   reporting.on_violation = [&](uint64_t seed, const Violation& violation) {
-    fmt::print("seed {}: violation {}: {}\n  replay: {} --seed {} --trace 200\n", seed, violation.name,
-               violation.text, program, seed);
+    fmt::print("seed {}: violation {}: {}\n  replay: {}{} --seed {} --trace 200\n", seed, violation.name,
+               violation.text, program, options.wide ? " --wide" : "", seed);
     std::fflush(stdout);
   };
   const BatchResult result = run_batch(reporting);
@@ -156,6 +156,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "scenarios at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
+  app.add_flag("--wide", options.wide, "a wider space: residuals, discord, silent members, late packets");
   app.add_flag("--keep-going", options.keep_going, "do not stop at the first violation");
   app.add_flag("--verbose", options.verbose, "a line per scenario");
   const auto* one = app.add_option("--seed", seed, "run this one scenario");
@@ -163,7 +164,7 @@ int main(int argc, char** argv) {
   app.add_option("--trace-job", trace_job, "with --trace: only packets of this job");
   bool mutate = false;
   std::string mutation;
-  uint64_t most = 3000;
+  uint64_t most = 200;
   app.add_flag("--mutations", mutate,
                "plant each deliberate fault and count the scenarios it takes to find it");
   app.add_option("--mutation", mutation, "with --mutations: only the fault of this name");
@@ -182,5 +183,5 @@ int main(int argc, char** argv) {
   if (measuring->parsed()) return measure_and_report(what, json, command);
   if (mutate) return run_beside(argv);
 #endif
-  return one->count() ? replay(seed, trace, trace_job) : batch(options, argv[0], json, command);
+  return one->count() ? replay(seed, options.wide, trace, trace_job) : batch(options, argv[0], json, command);
 }

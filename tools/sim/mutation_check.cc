@@ -25,7 +25,7 @@ MutationResult check(Mutation mutation, const MutationOptions& options) {
   const double start_s = thread_cpu_s();
   while (!result.found && result.scenarios < options.most) {
     result.seed = options.first_seed + result.scenarios++;
-    Scenario scenario = generate(result.seed);
+    Scenario scenario = generate(result.seed, true);
     scenario.most_packets = kMostWithFault;
     try {
       const Outcome outcome = run_scenario(scenario, nullptr);

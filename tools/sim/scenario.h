@@ -96,6 +96,7 @@ struct Scenario {
   std::string describe() const;  // one line, for people
 };
 
-Scenario generate(uint64_t seed);
+// Wide: also residuals, ranks that disagree on an exponent, members that fall silent; see README.
+Scenario generate(uint64_t seed, bool wide = false);
 
 }  // namespace l3dml::sim
