@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/base/limits.h"
 #include "dataplane/base/heap_pool.h"
 #include "dataplane/base/limits.h"
 #include "dataplane/base/trace.h"

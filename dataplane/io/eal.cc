@@ -51,7 +51,9 @@ std::vector<std::string> eal_arguments(const EalConfig& config, bool hugepages) 
   if (!given(user, {"--no-telemetry", "--telemetry"})) result.push_back("--no-telemetry");
   // PCI devices are taken only when asked for: a switch must not unbind somebody's NIC.
   if (!given(user, {"-a", "--allow", "-b", "--block", "--no-pci"})) result.push_back("--no-pci");
-  if (!given(user, {"--log-level"})) result.insert(result.end(), {"--log-level=4", "--log-level=pmd.net.tap:3"});  // errors; tap calls harmless things so
+  if (!given(user, {"--log-level"}))
+    result.insert(result.end(),
+                  {"--log-level=4", "--log-level=pmd.net.tap:3"});  // errors; tap calls harmless things so
   result.insert(result.end(), user.begin(), user.end());
   return result;
 }

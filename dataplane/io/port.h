@@ -40,7 +40,8 @@ class Capture {
   enum class Direction : uint8_t { in, out };
   virtual ~Capture() = default;
   virtual void see(const base::Packet& packet, Direction direction, int64_t now_ns) = 0;
-  // True: received packets are handled one at a time, and done() says when the one last seen has been dealt with.
+  // True: received packets are handled one at a time, and done() says when the one last seen has been dealt
+  // with.
   virtual bool one_by_one() const { return false; }
   virtual void done() {}
 };

@@ -171,8 +171,8 @@ class Generator {
   int generated() const { return static_cast<int>(columns_.size()); }
 
  private:
-  // False if the master has this tree already: then its price is rounding, and adding it again would go on for
-  // ever.
+  // False if the master has this tree already: then its price is rounding, and adding it again would go on
+  // for ever.
   bool add(Column column, size_t at) {
     if (!known_.insert(key(column.tree)).second) return false;
     if (mode_ == Mode::kRelaxed) {

@@ -45,7 +45,8 @@ absl::Status interrupted_status() { return absl::CancelledError("interrupted"); 
 }  // namespace
 
 std::string run_name(const Scenario& scenario) {
-  return scenario.backend == Backend::l3dml ? "l3dml" : absl::StrCat(name(scenario.backend), " ", scenario.tcp);
+  return scenario.backend == Backend::l3dml ? "l3dml"
+                                            : absl::StrCat(name(scenario.backend), " ", scenario.tcp);
 }
 
 absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::string& folder,
