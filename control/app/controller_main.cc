@@ -17,10 +17,10 @@
 #include "control/api/server.h"
 #include "control/app/config.h"
 #include "control/app/metrics.h"
-#include "control/app/version.h"
 #include "control/target/bfrt_target.h"
 #include "nlohmann/json.hpp"
 #include "prometheus/exposer.h"
+#include "tools/report/version.h"
 
 namespace l3dml::control {
 namespace {
@@ -123,7 +123,8 @@ int run(const ControllerConfig& config, bool json, int signals) {
 int main_of(int argc, char** argv) {
   CLI::App app{"The controller: one for software switches and Tofinos, over BfRuntime."};
   app.name("l3dml-controller");
-  app.set_version_flag("--version", absl::StrCat("l3dml-controller ", kVersion, " (", kCommit, ")"));
+  app.set_version_flag("--version",
+                       absl::StrCat("l3dml-controller ", report::kVersion, " (", report::kCommit, ")"));
   std::string file, store, metrics;
   std::vector<std::string> listen;
   bool json = false, check = false;

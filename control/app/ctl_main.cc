@@ -11,8 +11,8 @@
 #include "control/app/client.h"
 #include "control/app/print.h"
 #include "control/app/quantity.h"
-#include "control/app/version.h"
 #include "google/protobuf/util/json_util.h"
+#include "tools/report/version.h"
 
 namespace l3dml::control {
 namespace {
@@ -335,7 +335,7 @@ void Ctl::completion(CLI::App* app) {
 int Ctl::run(int argc, char** argv) {
   CLI::App app{"Asks and tells the controller."};
   app.name("l3dmlctl");
-  app.set_version_flag("--version", absl::StrCat("l3dmlctl ", kVersion, " (", kCommit, ")"));
+  app.set_version_flag("--version", absl::StrCat("l3dmlctl ", report::kVersion, " (", report::kCommit, ")"));
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--controller", options_.address, "HOST:PORT or unix:PATH")

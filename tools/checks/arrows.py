@@ -21,6 +21,7 @@ ARROWS = {
     "dataplane/server": ["dataplane/tna", "dataplane/io", "dataplane/base"],
     "dataplane/app": ["dataplane"],
     "control": ["control", "drl/policy/policy.h"],
+    "control/app": ["control", "tools/report"],
     "drl": ["drl"],
     "drl/app": ["drl", "tools/report"],
     "tools/host": ["dataplane/wire", "dataplane/kernels", "dataplane/base"],

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -298,6 +299,39 @@ TEST(WorkerCore, names_what_is_missing) {
   EXPECT_EQ(m.sent, 16u);
   EXPECT_EQ(m.first_element, 0u);
   EXPECT_EQ(m.why, Missing::Why::others_missing);
+}
+
+// A worker that is ahead has its window full of numbers that wait for others; the one that is lost is not
+// asked about in its turn only.
+TEST(WorkerCore, asks_about_what_may_be_missing_before_what_waits) {
+  constexpr uint32_t kWindow = 64;
+  TestBed bed({.world = 2, .window = kWindow});
+  std::optional<uint32_t> first;
+  int swallowed = 0;
+  bed.tap = [&](bool up, unsigned rank, testing::Datagram& p) {
+    const wire::Type type = p.header().type();
+    if (type == wire::Type::nack || type == wire::Type::sync) return true;
+    if (!up || rank != 0 || type != wire::Type::up) return false;
+    const uint32_t number = p.header().number.load();
+    if (!first) first = number;
+    return number == *first && swallowed < 5 && ++swallowed > 0;
+  };
+  std::vector<int32_t> one(64, 1), two(64, 2), ahead(64 * (kWindow - 1));
+  const auto submit = [&](unsigned rank, uint64_t id, std::vector<int32_t>& x) {
+    Collective c;
+    c.id = id;
+    c.input = c.output = x.data();
+    c.count = x.size();
+    c.type = ElementType::kInt32;
+    ASSERT_TRUE(bed.worker(rank).submit(c).ok());
+  };
+  submit(0, 1, one);
+  submit(0, 2, ahead);
+  submit(1, 1, two);
+  ASSERT_TRUE(bed.run_until([&] { return !bed.results(0).empty(); }, 600'000'000'000));
+  EXPECT_EQ(swallowed, 5);
+  EXPECT_EQ(one[0], 3);
+  EXPECT_LT(bed.worker(0).stats().probes_sent, 3 * kWindow);  // five times through the window otherwise
 }
 
 // What is asked with an UP without lanes is answered, and sent on by inner aggregators, with lanes.
