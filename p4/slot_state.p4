@@ -67,22 +67,22 @@ control SlotState(in header_t hdr, inout ingress_metadata_t ig_md) {
 
   ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, restart, {
     value.bits = ig_md.mask;
-    value.result = 0;
-    result = value.result;
+    value.seen = 0;
+    result = value.seen;
   })
   ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, add, {
-    value.result = value.bits & ig_md.seen_mask;
+    value.seen = value.bits & ig_md.seen_mask;
     value.bits = value.bits | ig_md.mask;
-    result = value.result;
+    result = value.seen;
   })
   ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, peek, {
-    value.result = value.bits & ig_md.seen_mask;
-    result = value.result;
+    value.seen = value.bits & ig_md.seen_mask;
+    result = value.seen;
   })
   ACCESS(bitmap, bitmap_t, SLOT_INDEX_WIDTH, 32, finish, {
-    value.result = value.bits & ig_md.seen_mask;
+    value.seen = value.bits & ig_md.seen_mask;
     value.bits = value.bits | DONE;
-    result = value.result;
+    result = value.seen;
   })
   action restart_bitmap() {
     EXECUTE_PAIR(ig_md.seen, restart, bitmap, bitmap_t, 32, SLOT, bits, seen)

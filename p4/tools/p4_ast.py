@@ -111,6 +111,12 @@ class Parser:
             return ("if", condition, then, otherwise)
         if self.accept("transition"):
             return self.transition()
+        kind = self.declared_type()
+        if kind:
+            name = self.take()
+            value = self.expression() if self.accept("=") else None
+            self.take(";")
+            return ("declare", kind, name, value)
         left = self.postfix()
         if self.accept("="):
             right = self.expression()
@@ -118,6 +124,18 @@ class Parser:
             return ("assign", left, right)
         self.take(";")
         return ("do", left)
+
+    def declared_type(self):
+        """The type that a declaration begins with, else empty."""
+        word = self.peek()
+        if word in ("bit", "int") and self.peek(1) == "<":
+            end = self.tokens.index(">", self.at)
+            kind = "".join(self.tokens[self.at:end + 1])
+            self.at = end + 1
+            return kind
+        if word.isidentifier() and self.peek(1).isidentifier():
+            return self.take()
+        return ""
 
     def transition(self):
         if not self.accept("select"):

@@ -16,6 +16,7 @@ class Record:
 
     def __init__(self, program, kind):
         self.kind, self.valid, self.values, self.widths = kind, False, {}, {}
+        self.known = kind in program.members
         for name, member in program.members.get(kind, {}).items():
             nested = member in program.members
             self.values[name] = Record(program, member) if nested else 0
@@ -23,9 +24,13 @@ class Record:
                 self.widths[name] = program.width([member])
 
     def get(self, name):
+        if self.known and name not in self.values:
+            raise SourceError(f"{self.kind} has no field '{name}'")
         return self.values.get(name, 0)
 
     def put(self, name, value):
+        if self.known and name not in self.values:
+            raise SourceError(f"{self.kind} has no field '{name}'")
         width = self.widths.get(name)
         self.values[name] = value & (1 << width) - 1 if width else value
 

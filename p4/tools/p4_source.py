@@ -28,6 +28,7 @@ class Action:
     name: str
     params: list        # (name, width)
     body: list          # tokens
+    kinds: dict = field(default_factory=dict)  # parameter -> type
 
 
 @dataclass
@@ -55,6 +56,9 @@ class Control:
     instances: dict = field(default_factory=dict)   # name -> type, in order
     apply: list = field(default_factory=list)       # tokens
     states: dict = field(default_factory=dict)      # of a parser: name -> tokens
+    type_arguments: dict = field(default_factory=dict)  # of what is built in: name -> types in angle brackets
+    accesses: dict = field(default_factory=dict)    # of a register action: name -> {parameter: type}
+    read_only: set = field(default_factory=set)     # parameters that are only "in"
 
 
 def preprocess(path):
@@ -96,7 +100,7 @@ class Reader:
                 raise SourceError(f"'{opening}' without '{closing}'")
             # '>>' closes two type argument lists
             depth += (token == opening) - (token == closing) - 2 * (closing == ">" and token == ">>")
-        return self.tokens[start:self.at - 1]
+        return self.tokens[start:self.at - 1] + [">"] * (token == ">>")
 
     def until(self, *stops):
         start = self.at
@@ -239,7 +243,8 @@ class Program:
 
     def control(self, word):
         r = self.reader
-        control = Control(r.take(), self.params(r.group("(", ")")))
+        name, params = r.take(), r.group("(", ")")
+        control = Control(name, self.params(params), read_only={p[-1] for p in split(params) if p[0] == "in"})
         body = Reader("")
         body.tokens = r.group("{", "}")
         self.controls[control.name] = control
@@ -274,8 +279,9 @@ class Program:
         if word == "action":
             r.take()
             name = r.take()
-            params = [(n, self.width([t])) for n, t in self.params(r.group("(", ")"))]
-            control.actions[name] = Action(name, params, r.group("{", "}"))
+            kinds = self.params(r.group("(", ")"))
+            params = [(n, self.width([t])) for n, t in kinds]
+            control.actions[name] = Action(name, params, r.group("{", "}"), dict(kinds))
         elif word == "table":
             r.take()
             name = r.take()
@@ -310,12 +316,13 @@ class Program:
             r.take()
             body = r.group("{", "}")
         r.take(";")
+        control.type_arguments[name] = ["".join(t) for t in types]
         if kind == "Register":
             control.registers[name] = ("".join(types[0]), self.number("".join(args[0])))
         elif kind == "RegisterAction":
             open_, close = body.index("("), body.index(")")
-            names = [param[-1] for param in split(body[open_ + 1:close])]
-            control.register_actions[name] = ("".join(args[0]), names, body[body.index("{") + 1:-1])
+            control.accesses[name] = dict(self.params(body[open_ + 1:close]))
+            control.register_actions[name] = ("".join(args[0]), list(control.accesses[name]), body[body.index("{") + 1:-1])
         elif kind == "Counter":
             control.counters[name] = (self.number("".join(args[0])), "".join(args[1]).split(".")[-1])
         else:
