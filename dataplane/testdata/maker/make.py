@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes config.json and in.pcap of every golden case, and out.pcap for those that a Tofino can run, from the P4 program
 run from its source. What only x86 can tell (traces, counters, more lanes) is written by `golden_test --write`, which also
-checks that x86 sends the same as the P4 program. Cases that are no longer in cases.py are left alone."""
+checks that x86 sends the same as the P4 program. Cases that are no longer made are left alone."""
 
 import sys
 from pathlib import Path
