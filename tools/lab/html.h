@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/lab/chart.h"
+#include "tools/report/page.h"
 #include "tools/report/report.h"
 
 namespace l3dml::lab {

@@ -7,13 +7,6 @@
 namespace l3dml::lab {
 namespace {
 
-TEST(Chart, numbers_are_short) {
-  EXPECT_EQ(number(0), "0");
-  EXPECT_EQ(number(0.051234), "0.0512");
-  EXPECT_EQ(number(1234567), "1234567");
-  EXPECT_EQ(number(2.5), "2.5");
-}
-
 TEST(Html, shows_rows_and_runs_and_escapes) {
   report::Report report{"l3dml-lab", "run <x>.yaml", {}};
   report.add({"accuracy", 0.97, "", {{"backend", "l3dml"}}});

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/lab/chart.h"
+#include "tools/report/chart.h"
 
 namespace l3dml::lab {
 namespace {
@@ -28,7 +28,7 @@ std::string shown(const report::Row& row) {
   const double v = std::get<double>(row.value);
   if (row.unit == "bit/s") return absl::StrFormat("%.1f Mb/s", v / 1e6);
   if (row.unit == "byte") return absl::StrFormat("%.1f MB", v / 1e6);
-  return absl::StrCat(number(v), row.unit.empty() || row.unit == "packet" ? "" : " ",
+  return absl::StrCat(report::number(v), row.unit.empty() || row.unit == "packet" ? "" : " ",
                       row.unit == "packet" ? "" : row.unit);
 }
 

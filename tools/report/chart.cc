@@ -1,4 +1,4 @@
-#include "tools/lab/chart.h"
+#include "tools/report/chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 
-namespace l3dml::lab {
+namespace l3dml::report {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 240, kLeft = 64, kRight = 16, kTop = 32, kBottom = 36;
@@ -90,6 +90,40 @@ std::string line_chart(const std::string& title, const std::string& x_label, con
   return svg;
 }
 
+std::string xy_chart(const std::string& title, const std::string& x_label, const std::string& unit,
+                     const std::vector<std::pair<double, std::string>>& ticks,
+                     const std::vector<PointSeries>& series) {
+  double most = 0, first = 0, last = 0;
+  bool any = false;
+  for (const PointSeries& s : series)
+    for (const auto& [x, y] : s.points) {
+      most = std::max(most, y);
+      first = any ? std::min(first, x) : x;
+      last = any ? std::max(last, x) : x;
+      any = true;
+    }
+  if (most <= 0) most = 1;
+  if (last <= first) last = first + 1;
+  const auto at_x = [&](double x) {
+    return kLeft + (kWidth - kLeft - kRight) * (x - first) / (last - first);
+  };
+  std::string svg = frame(title, unit, most);
+  for (const auto& [x, name] : ticks)
+    if (x >= first && x <= last)
+      absl::StrAppend(&svg, label(at_x(x), kHeight - kBottom + 14, name, "middle"));
+  for (size_t i = 0; i < series.size(); ++i) {
+    std::string points;
+    for (const auto& [x, y] : series[i].points)
+      absl::StrAppendFormat(&points, "%.1f,%.1f ", at_x(x),
+                            kHeight - kBottom - (kHeight - kTop - kBottom) * y / most);
+    absl::StrAppend(&svg, "<polyline fill='none' stroke='", color(i), "' points='", points, "'/>",
+                    label(kLeft + 8, kTop + 14 + 14 * static_cast<double>(i), series[i].name, "start",
+                          absl::StrCat("fill='", color(i), "'").c_str()));
+  }
+  absl::StrAppend(&svg, label((kLeft + kWidth) / 2, kHeight - 8, x_label, "middle"), "</svg>\n");
+  return svg;
+}
+
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<std::pair<std::string, double>>& bars) {
   double most = 0;
@@ -109,4 +143,4 @@ std::string bar_chart(const std::string& title, const std::string& unit,
   return svg + "</svg>\n";
 }
 
-}  // namespace l3dml::lab
+}  // namespace l3dml::report
