@@ -32,7 +32,7 @@ double Pacer::quantum() const {
 void Pacer::refill(int64_t now_ns) {
   if (!started_) {
     started_ = true;
-    tokens_ = burst();
+    tokens_ = quantum();  // a whole burst is for threads that slept; to begin with one only fills queues
   } else if (now_ns > filled_ns_) {
     const double gained =
         static_cast<double>(now_ns - filled_ns_) * rate_bps_ / (kBitsPerByte * base::kSecond);

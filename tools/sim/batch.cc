@@ -39,6 +39,7 @@ BatchResult run_batch(const BatchOptions& options) {
                    outcome.packets, static_cast<double>(outcome.virtual_ns) * 1e-9, scenario.describe());
       }
       ++result.scenarios;
+      result.coverage.add(scenario, outcome);
       result.packets += outcome.packets;
       result.events += outcome.events;
       result.collectives += outcome.collectives;
@@ -51,6 +52,7 @@ BatchResult run_batch(const BatchOptions& options) {
         if (options.on_violation) options.on_violation(seed, *outcome.violation);
         if (!options.keep_going) stop = true;
       }
+      if (options.on_progress) options.on_progress(result.scenarios);
     }
     const std::lock_guard lock(mutex);
     result.cpu_s += thread_cpu_s() - start_s;

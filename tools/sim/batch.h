@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/sim/coverage.h"
 #include "tools/sim/world.h"
 
 namespace l3dml::sim {
@@ -19,6 +20,7 @@ struct BatchOptions {
   bool keep_going = false;                                            // after a violation
   bool verbose = false;                                               // a line per scenario
   std::function<void(uint64_t seed, const Violation&)> on_violation;  // at once, one at a time
+  std::function<void(uint64_t scenarios)> on_progress;                // after each scenario, one at a time
 };
 
 struct BatchResult {
@@ -26,6 +28,7 @@ struct BatchResult {
   std::vector<std::pair<uint64_t, Violation>> violations;  // by seed
   uint64_t packets = 0, events = 0, collectives = 0, chunks = 0, repeats = 0, retransmitted = 0, epochs = 0;
   double cpu_s = 0;  // summed over threads
+  Coverage coverage;
 };
 
 double thread_cpu_s();  // of the calling thread

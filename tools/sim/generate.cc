@@ -259,9 +259,16 @@ class Generator {
       } else if (kind < 0.7) {
         f.kind = FaultKind::member_death;
         f.index = random_.below(static_cast<uint32_t>(job.members.size()));
+        if (job.joiners.size() < 2 && random_.chance(0.5)) {
+          f.kind = FaultKind::member_restart;
+          f.joiner = static_cast<uint32_t>(job.joiners.size());
+          job.joiners.push_back(member());
+          job.joiners.back().host = job.members[f.index].host;
+        }
       } else if (kind < 0.8) {
         f.kind = FaultKind::member_join;
         if (job.joiners.size() < 2) job.joiners.push_back(member());
+        f.joiner = static_cast<uint32_t>(job.joiners.size() - 1);
       } else if (kind < 0.9) {
         f.kind = FaultKind::link_down;
         f.index = random_.below(static_cast<uint32_t>(s_.links.size()));
@@ -320,8 +327,8 @@ std::string Scenario::describe() const {
                         j.members.size(), j.depth, j.window, j.ring, j.shards, j.lanes, j.collectives.size(),
                         elements);
   }
-  static constexpr const char* kNames[] = {"change", "restart",   "death",  "member death",
-                                           "join",   "link down", "silent", "member silent"};
+  static constexpr const char* kNames[] = {"change",    "restart", "death",         "member death",  "join",
+                                           "link down", "silent",  "member silent", "member restart"};
   for (const Fault& f : faults)
     text += fmt::format("; {} at {:.4g} ms", kNames[static_cast<int>(f.kind)],
                         static_cast<double>(f.time_ns) * 1e-6);

@@ -286,6 +286,7 @@ void Job::at_switch(const control::InstallAdmission& command, const std::shared_
   }
   const JobResources& own = device.resources[index_];
   if (command.overwrite_stamps) device.program->write_stamps(own, command.first_number - 1);
+  world_.seen().stamps_overwritten += command.overwrite_stamps;
   AggregatorPart part;
   part.job = index_;
   part.epoch = command.epoch;
@@ -322,6 +323,11 @@ void Job::new_ledger(uint8_t epoch, uint32_t first_number) {
   shape.lanes = spec_.lanes;
   shape.members = plan_.members;
   shape.exponents_differ = spec_.odd_exponents > 0;
+  if (ledger_) {
+    wrapped_ |= ledger_->wrapped();
+    world_.seen().windows_changed += ledger_->shape().window != plan_.window;
+  }
+  world_.seen().depths |= 1u << depth_of(*tree_);
   ledger_ = std::make_unique<Ledger>(shape, *tree_);
   workload_.add_members(plan_.members);
   ++epochs_;
@@ -343,10 +349,9 @@ void Job::member_dies(uint32_t member, int64_t noticed_after_ns) {
 
 void Job::member_silent(uint32_t member, int64_t until_ns) { silent_until_ns_[member] = until_ns; }
 
-void Job::member_joins() {
-  const size_t member = spec_.members.size() + next_joiner_;
-  if (next_joiner_ >= spec_.joiners.size()) return;
-  ++next_joiner_;
+void Job::member_joins(uint32_t joiner) {
+  const size_t member = spec_.members.size() + joiner;
+  if (joiner >= spec_.joiners.size() || members_[member]->started()) return;
   if (!world_.network().device_up(world_.network().host_device(member_hosts_[member]))) return;
   members_[member]->start(first_config(static_cast<uint32_t>(member)), scaled_world());
   tell(control::MemberJoins{static_cast<uint32_t>(member)}, static_cast<uint32_t>(member));

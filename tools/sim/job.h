@@ -31,7 +31,7 @@ class Job final : public control::Planner {
   void tell(const control::Report& report, uint32_t sender);  // reaches the coordinator after a while
   void report(const control::Report& report);                 // reaches it now
   void member_dies(uint32_t member, int64_t noticed_after_ns);
-  void member_joins();
+  void member_joins(uint32_t joiner);
   void member_silent(uint32_t member, int64_t until_ns);
   std::optional<control::EpochPlan> plan(const std::set<control::MemberId>& members,
                                          const std::set<control::SwitchId>& switches) override;
@@ -56,6 +56,7 @@ class Job final : public control::Planner {
   }
   int64_t gap(int64_t mean_ns);  // exponentially distributed
   uint64_t epochs() const { return epochs_; }
+  bool number_wrapped() const { return wrapped_ || (ledger_ && ledger_->wrapped()); }  // in some epoch
   static constexpr uint32_t kSwitchSender = 1u << 20;  // senders: members, and switches from here on
 
  private:
@@ -88,8 +89,7 @@ class Job final : public control::Planner {
   control::EpochPlan plan_;
   std::unique_ptr<Ledger> ledger_;
   std::vector<int64_t> silent_until_ns_;  // by member: no message gets through before
-  uint32_t next_joiner_ = 0;
-  bool first_epoch_ = true;
+  bool first_epoch_ = true, wrapped_ = false;
   uint64_t epochs_ = 0;
 };
 

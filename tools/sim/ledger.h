@@ -14,14 +14,10 @@
 #include <vector>
 
 #include "tools/sim/frame.h"
+#include "tools/sim/outcome.h"
 #include "tools/sim/tree.h"
 
 namespace l3dml::sim {
-
-struct Violation {
-  std::string name;  // of the invariant
-  std::string text;
-};
 
 class Ledger {
  public:
@@ -47,6 +43,7 @@ class Ledger {
   const Shape& shape() const { return shape_; }
   const Tree& tree() const { return tree_; }
   uint64_t numbers_final() const { return numbers_final_; }  // held by every member
+  bool wrapped() const { return wrapped_; }                  // numbers went on from 0
 
  private:
   struct Sent {
@@ -64,12 +61,11 @@ class Ledger {
 
   size_t place(uint32_t number) const { return number & (rows_.size() - 1); }
   Sent& sent(uint32_t number, uint32_t node) { return sent_[place(number) * nodes_ + node]; }
-  bool live(uint32_t number) const;  // has a row
-  Check open(uint32_t number);       // gives it a row
-  Check again(const Sent& before, const Sent& now, const Frame& frame, const std::string& who) const;
+  bool live(uint32_t number) const;              // has a row
+  Check open(uint32_t number, uint32_t member);  // gives it a row; `member` is the first to send it
+  Check again(const Sent& before, const Sent& now, const Frame& frame, uint32_t node) const;
   std::optional<Sent> sum_of_children(uint32_t aggregator, uint32_t number, std::string* missing);
-  Violation violation(const char* name, const std::string& who, uint32_t number,
-                      const std::string& text) const;
+  Violation violation(const char* name, uint32_t node, uint32_t number, const std::string& text) const;
 
   Shape shape_;
   Tree tree_;
@@ -82,6 +78,7 @@ class Ledger {
   std::vector<uint32_t>
       next_;  // by position x member: times its numbers were sent (the next one's place in the queue)
   uint64_t numbers_final_ = 0;
+  bool wrapped_ = false;
 };
 
 }  // namespace l3dml::sim

@@ -1,11 +1,14 @@
 // l3dml-sim: the command line. Exit 0: no violation, 1: a violation or a failed run, 2: wrong usage.
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "tools/report/report.h"
@@ -37,7 +40,26 @@ int replay(uint64_t seed, bool wide, size_t lines, uint16_t job) {
   return 1;
 }
 
-int batch(const BatchOptions& options, const std::string& program, const std::string& json,
+// A line on stderr every few seconds, for runs that take a night.
+class Progress {
+ public:
+  explicit Progress(uint64_t of) : of_(of) {}
+  void show(uint64_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::seconds(10);
+    const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+    const double left_s = elapsed_s * static_cast<double>(of_ - done) / static_cast<double>(done);
+    fmt::print(stderr, "{} of {} scenarios, {:.0f} s, about {:.0f} s to go\n", done, of_, elapsed_s, left_s);
+  }
+
+ private:
+  const uint64_t of_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point next_ = start_ + std::chrono::seconds(10);
+};
+
+int batch(const BatchOptions& options, bool cover, const std::string& program, const std::string& json,
           const std::string& command) {
   BatchOptions reporting = options;
   reporting.on_violation = [&](uint64_t seed, const Violation& violation) {
@@ -45,6 +67,8 @@ int batch(const BatchOptions& options, const std::string& program, const std::st
                violation.text, program, options.wide ? " --wide" : "", seed);
     std::fflush(stdout);
   };
+  Progress progress(options.runs);
+  reporting.on_progress = [&](uint64_t scenarios) { progress.show(scenarios); };
   const BatchResult result = run_batch(reporting);
   const double rate = result.cpu_s > 0 ? static_cast<double>(result.events) / result.cpu_s : 0;
   fmt::print(
@@ -52,20 +76,23 @@ int batch(const BatchOptions& options, const std::string& program, const std::st
       "events/s of one core\n",
       result.scenarios, result.violations.size(), result.packets, result.chunks, result.repeats,
       result.retransmitted, result.epochs, rate);
+  fmt::print("{}", result.coverage.format());
+  const std::vector<std::string> missing = result.coverage.missing();
+  if (cover && !missing.empty()) fmt::print("the scenarios lack: {}\n", fmt::join(missing, ", "));
   if (!json.empty()) {
-    const absl::Status status =
-        report::write_json({"l3dml-sim",
-                            command,
-                            {{"scenarios", static_cast<double>(result.scenarios), "1"},
-                             {"violations", static_cast<double>(result.violations.size()), "1", {}, 0.0},
-                             {"events_per_second", rate, "1/s", {}, 500000.0}}},
-                           json);
-    if (!status.ok()) {
+    std::vector<report::Row> rows = {
+        {"scenarios", static_cast<double>(result.scenarios), "1"},
+        {"violations", static_cast<double>(result.violations.size()), "1", {}, 0.0},
+        {"events_per_second", rate, "1/s", {}, 500000.0}};
+    for (const Coverage::Count& count : result.coverage.counts())
+      rows.push_back(
+          {"scenarios_with", static_cast<double>(count.scenarios), "1", {{"property", count.property}}});
+    if (const absl::Status status = report::write_json({"l3dml-sim", command, rows}, json); !status.ok()) {
       fmt::print(stderr, "l3dml-sim: {}\n", std::string(status.message()));
       return 1;
     }
   }
-  return result.violations.empty() ? 0 : 1;
+  return result.violations.empty() && (!cover || missing.empty()) ? 0 : 1;
 }
 
 #ifdef L3DML_MUTATIONS
@@ -100,7 +127,8 @@ int mutations(const BatchOptions& batch, const std::string& only, uint64_t most,
   return found == results.size() ? 0 : 1;
 }
 #else
-int measure_and_report(const std::string& what, const std::string& json, const std::string& command) {
+int measure_and_report(const std::string& what, const std::string& json, const std::string& svg,
+                       const std::string& command) {
   const absl::StatusOr<Rows> rows = measure(what);
   if (!rows.ok()) {
     fmt::print(stderr, "l3dml-sim: {}\n", std::string(rows.status().message()));
@@ -114,6 +142,7 @@ int measure_and_report(const std::string& what, const std::string& json, const s
                value ? fmt::format("{:.6g}", *value) : std::get<std::string>(row.value), row.unit,
                row.target ? fmt::format(" (target {:.4g})", *row.target) : "", group);
   }
+  if (!svg.empty()) std::ofstream(svg) << loss_cost_chart(*rows);
   if (json.empty()) return 0;
   const absl::Status status = report::write_json({"l3dml-sim", command, *rows}, json);
   if (!status.ok()) fmt::print(stderr, "l3dml-sim: {}\n", std::string(status.message()));
@@ -158,7 +187,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 256));
   app.add_flag("--wide", options.wide, "a wider space: residuals, discord, silent members, late packets");
   app.add_flag("--keep-going", options.keep_going, "do not stop at the first violation");
+  std::string svg;
+  measuring->add_option("--svg", svg, "write the distribution of what losses cost to this file");
   app.add_flag("--verbose", options.verbose, "a line per scenario");
+  bool cover = false;
+  app.add_flag("--cover", cover, "fail if the scenarios together lack a property of the scenario space");
   const auto* one = app.add_option("--seed", seed, "run this one scenario");
   app.add_option("--trace", trace, "with --seed: print the last so many packets and events");
   app.add_option("--trace-job", trace_job, "with --trace: only packets of this job");
@@ -180,8 +213,9 @@ int main(int argc, char** argv) {
 #ifdef L3DML_MUTATIONS
   if (mutate) return mutations(options, mutation, most, json, command);
 #else
-  if (measuring->parsed()) return measure_and_report(what, json, command);
+  if (measuring->parsed()) return measure_and_report(what, json, svg, command);
   if (mutate) return run_beside(argv);
 #endif
-  return one->count() ? replay(seed, options.wide, trace, trace_job) : batch(options, argv[0], json, command);
+  return one->count() ? replay(seed, options.wide, trace, trace_job)
+                      : batch(options, cover, argv[0], json, command);
 }

@@ -165,6 +165,7 @@ void Member::on_result(const host::CollectiveResult& result) {
          fmt::format("job {} member {}: collective {} ends twice", job_.index() + 1, index_, result.id)});
   times_[result.id].second = job_.world().now_ns();
   ++finished_;
+  job_.world().seen().not_finite += !result.finite;
   if (auto violation =
           job_.workload().check(index_, result.id, it->second.out(), it->second.residual, result))
     job_.world().violate(*violation);
@@ -193,6 +194,7 @@ void Member::obey(const control::Command& command) {
 
 void Member::obey(const control::PauseMember& command) {
   if (stale(command.change)) return;
+  job_.world().seen().changes_in_flight += !core_->paused() && core_->in_flight() > 0;
   core_->pause();
   stop_before_.reset();
   host::StripeReport report = core_->report();

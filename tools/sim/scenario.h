@@ -51,8 +51,9 @@ struct JobSpec {
   uint32_t seq_ring = 64;      // entries of a segment's seq -> number ring
   uint32_t newest_number = 0;  // where the numbers stand at the start; stamps alike
   uint32_t first_seq = 0;      // where the first epoch's segment numbers start
-  uint64_t rate_bps = 0;       // ceiling of each member; 0: none
-  double odd_exponents = 0;    // share of numbers of which one member gets the exponent wrong
+  int64_t start_ns = 0;
+  uint64_t rate_bps = 0;     // ceiling of each member; 0: none
+  double odd_exponents = 0;  // share of numbers of which one member gets the exponent wrong
   std::vector<CollectiveSpec> collectives;
   Tree fixed_tree;  // instead of a drawn one, if it has aggregators
 };
@@ -63,16 +64,18 @@ enum class FaultKind : uint8_t {
   device_death,    // for good, with the hosts behind it
   member_death,    // the coordinator hears of it after `aux`
   member_join,
-  link_down,      // for `aux`
-  device_silent,  // its driver hears nothing for `aux`, while packets flow on
-  member_silent,  // messages between it and the coordinator are lost for `aux`
+  link_down,       // for `aux`
+  device_silent,   // its driver hears nothing for `aux`, while packets flow on
+  member_silent,   // messages between it and the coordinator are lost for `aux`
+  member_restart,  // dies, and comes back as a newcomer on the same host
 };
 
 struct Fault {
   int64_t time_ns = 0;
   FaultKind kind = FaultKind::change_wanted;
   uint32_t job = 0;
-  uint32_t index = 0;  // device, member or link
+  uint32_t index = 0;   // device, member or link
+  uint32_t joiner = 0;  // of member_join and member_restart: which of the job's
   int64_t aux_ns = 0;
 };
 

@@ -28,4 +28,14 @@ struct Tree {
   std::vector<Place> places;                // by member; only those in the tree are meaningful
 };
 
+inline uint32_t depth_of(const Tree& tree) {  // levels of aggregators
+  uint32_t deepest = 0;
+  for (const TreeAggregator& leaf : tree.aggregators) {
+    uint32_t depth = 1;
+    for (int at = leaf.parent; at >= 0; at = tree.aggregators[static_cast<size_t>(at)].parent) ++depth;
+    deepest = depth > deepest ? depth : deepest;
+  }
+  return deepest;
+}
+
 }  // namespace l3dml::sim

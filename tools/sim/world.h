@@ -11,21 +11,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "dataplane/pipeline/device.h"
 #include "tools/sim/device_program.h"
+#include "tools/sim/forger.h"
 #include "tools/sim/job.h"
 #include "tools/sim/network.h"
 #include "tools/sim/observer.h"
+#include "tools/sim/outcome.h"
 #include "tools/sim/packet_trace.h"
 #include "tools/sim/scenario.h"
 
 namespace l3dml::sim {
-
-struct Outcome {
-  std::optional<Violation> violation;
-  int64_t virtual_ns = 0;
-  uint64_t packets = 0;  // handled by devices and hosts
-  uint64_t events = 0;   // packets and timers
-  uint64_t collectives = 0, chunks = 0, repeats = 0, retransmitted = 0, epochs = 0, failed_members = 0;
-};
 
 class World final : public Network::Handler {
  public:
@@ -59,6 +53,7 @@ class World final : public Network::Handler {
   void violate(Violation violation);
   void from_member(const Member& member, Job& job, uint32_t index, base::Packet* packet);  // takes it
   void check_done();
+  Seen& seen() { return seen_; }
   void wake(const Member& member);
   Job& job(uint32_t index) { return *jobs_[index]; }
   uint32_t job_count() const { return static_cast<uint32_t>(jobs_.size()); }
@@ -72,32 +67,35 @@ class World final : public Network::Handler {
   void host_timer(uint32_t host) override;
 
  private:
+  // world.cc
   void share_out();  // slots, neighbours, seq rings
   void build(uint32_t device);
-  void send_out(uint32_t device);
-  void check_sent(uint32_t device, const base::Packet& packet);
-  void happen(const Fault& fault);
-  void restart(uint32_t device, int64_t noticed_after_ns);
+  void watch();
+  std::string what_is_missing() const;
+  Outcome outcome() const;
+
+  // world_packets.cc
   bool withheld(const base::Packet& packet, bool at_host) const;
   void process(uint32_t device, unsigned pipe, std::span<base::Packet* const> burst);
   void process_nack(uint32_t device, unsigned pipe, base::Packet* packet);
   bool is_late(uint32_t device, const wire::L3dmlHeader& header);
   void process_late(uint32_t device, unsigned pipe, base::Packet* packet);
-  void remember(uint32_t device, const base::Packet& packet);
-  base::Packet* replay(uint32_t device);
-  void check_hole(uint64_t receiver, const wire::L3dmlHeader& header, const std::string& who);
+  void send_out(uint32_t device);
+  void check_sent(uint32_t device, const base::Packet& packet);
+  void check_hole(uint64_t receiver, const wire::L3dmlHeader& header, const char* what, uint32_t index);
   void check_ration(uint64_t segment, bool repair, const base::Packet& packet);
-  void watch();
-  base::Packet* forge(uint32_t device, const base::Packet& packet);
+
+  // world_faults.cc
+  void happen(const Fault& fault);
+  void restart(uint32_t device, int64_t noticed_after_ns);
   void lose_device(uint32_t device, int64_t noticed_after_ns);
-  std::string what_is_missing() const;
-  Outcome outcome() const;
 
   Scenario scenario_;
   Random random_;
   PacketTrace* trace_;
   Observer* observer_ = nullptr;
   Network network_;
+  Forger forger_;
   pipeline::InlineExecutor executor_;
   pipeline::DeviceConfig device_config_;
   std::vector<Switch> switches_;
@@ -108,15 +106,10 @@ class World final : public Network::Handler {
   struct Ration {
     uint64_t firsts = 0, repairs = 0;  // packets with lanes on a segment in an epoch
   };
-  struct Kept {
-    uint32_t device = 0;
-    uint16_t port = 0;
-    std::vector<uint8_t> frame;
-  };
-  std::vector<Kept> kept_;                             // what devices got, to be forged from
   absl::flat_hash_map<uint64_t, Ration> rations_;      // by segment
   absl::flat_hash_map<uint64_t, uint32_t> asked_for_;  // by segment: end of the newest range NACKed
   std::optional<Violation> violation_;
+  Seen seen_;
   uint64_t work_done_ = 0;  // chunks and results, for watch()
   int64_t last_progress_ns_ = 0;
   int64_t patience_ns_ = 0;

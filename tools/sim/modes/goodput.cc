@@ -1,14 +1,17 @@
-// Goodput of one job over a long fat link, at several losses; two jobs on one.
+// Goodput of one job over a long fat link, at several losses, as share of what headers leave of the link.
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "tools/report/report.h"
 #include "tools/sim/modes/modes.h"
 #include "tools/sim/modes/two_sites.h"
 #include "tools/sim/world.h"
 
 namespace l3dml::sim {
 namespace {
+
+constexpr uint32_t kCollectives = 5, kChunks = 80'000;  // the first one fills the pipe and is not counted
+constexpr uint64_t kSeeds = 3;
+constexpr double kHeadroom = 0.99;
 
 // Of the slowest member: from the end of its first collective to the end of its last.
 double goodput_bps(World& world, uint32_t j) {
@@ -23,10 +26,6 @@ double goodput_bps(World& world, uint32_t j) {
                      bits * base::kSecond / static_cast<double>(times.back().second - times.front().second));
   }
   return least;
-}
-
-void refuse(const Outcome& outcome) {
-  if (outcome.violation) fmt::print("violation {}: {}\n", outcome.violation->name, outcome.violation->text);
 }
 
 }  // namespace
@@ -44,45 +43,33 @@ Rows measure_goodput() {
                         {"1 % in bursts of 8", io::LossModel::bursts(0.01, 8), 0.90}};
   Rows rows;
   for (const Case& c : cases) {
-    World world(two_sites(1, 4, 45'000, 0.99, c.model), nullptr);
-    const Outcome outcome = world.run();
-    refuse(outcome);
-    const double share = goodput_bps(world, 0) / (header_ceiling() * kWanBps);
-    const io::LinkCounters& up = world.network().counters(0, false);
-    const io::LinkCounters& down = world.network().counters(0, true);
-    const double chunks = 4.0 * 45'000;
-    rows.push_back({"goodput_share", share, "1", {{"loss", c.loss}}, c.target});
-    rows.push_back({"goodput", share * header_ceiling() * kWanBps, "bit/s", {{"loss", c.loss}}});
-    rows.push_back({"wan_packets_per_chunk",
-                    static_cast<double>(up.sent_packets + down.sent_packets) / chunks / 2,
-                    "1",
-                    {{"loss", c.loss}}});
-    rows.push_back({"wan_lost_packets",
-                    static_cast<double>(up.lost_packets + down.lost_packets),
-                    "1",
-                    {{"loss", c.loss}}});
-    rows.push_back({"largest_queue",
-                    static_cast<double>(std::max(up.max_queue_bytes, down.max_queue_bytes)),
-                    "B",
-                    {{"loss", c.loss}}});
+    std::vector<double> shares, packets, lost, queues;
+    double violations = 0;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      // The ceiling as the controller reckons it: what repairs will take of the link is left for them.
+      Scenario scenario = two_sites(1, kCollectives, kChunks, kHeadroom * (1 - c.model.mean()), c.model);
+      scenario.seed = seed;
+      World world(scenario, nullptr);
+      violations += world.run().violation.has_value();
+      const io::LinkCounters& up = world.network().counters(0, false);
+      const io::LinkCounters& down = world.network().counters(0, true);
+      shares.push_back(goodput_bps(world, 0) / (header_ceiling() * kWanBps));
+      packets.push_back(static_cast<double>(up.sent_packets + down.sent_packets) /
+                        (2.0 * kCollectives * kChunks));
+      lost.push_back(static_cast<double>(up.lost_packets + down.lost_packets));
+      queues.push_back(static_cast<double>(std::max(up.max_queue_bytes, down.max_queue_bytes)));
+    }
+    const std::map<std::string, std::string> group = {{"loss", c.loss}};
+    const double share = report::median(shares);
+    rows.push_back({"goodput_share", share, "1", group, c.target, report::spread_of(shares)});
+    rows.push_back({"goodput", share * header_ceiling() * kWanBps, "bit/s", group});
+    rows.push_back(
+        {"wan_packets_per_chunk", report::median(packets), "1", group, {}, report::spread_of(packets)});
+    rows.push_back({"wan_lost_packets", report::median(lost), "1", group, {}, report::spread_of(lost)});
+    rows.push_back({"largest_queue", report::median(queues), "B", group, {}, report::spread_of(queues)});
+    rows.push_back({"violations", violations, "1", group, 0.0});
   }
   return rows;
-}
-
-Rows measure_fairness() {
-  World world(two_sites(2, 6, 22'000, 0.99, {}), nullptr);
-  refuse(world.run());
-  const double first = goodput_bps(world, 0), second = goodput_bps(world, 1);
-  const io::LinkCounters& up = world.network().counters(0, false);
-  const io::LinkCounters& down = world.network().counters(0, true);
-  const double share = first / (first + second);
-  return {{"share_of_first_job", share, "1", {}, 0.5},
-          {"goodput_share", (first + second) / (header_ceiling() * kWanBps), "1", {{"jobs", "2"}}},
-          {"queue_drops", static_cast<double>(up.queue_drops + down.queue_drops), "1", {{"jobs", "2"}}, 0.0},
-          {"largest_queue",
-           static_cast<double>(std::max(up.max_queue_bytes, down.max_queue_bytes)),
-           "B",
-           {{"jobs", "2"}}}};
 }
 
 }  // namespace l3dml::sim

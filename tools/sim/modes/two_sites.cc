@@ -4,6 +4,16 @@
 
 namespace l3dml::sim {
 
+uint32_t add_host(Scenario* s, uint32_t site) {
+  const auto host = static_cast<uint32_t>(s->hosts.size());
+  s->hosts.push_back(site);
+  LinkSpec link{true, site, host, {}};
+  link.parameters.delay_ns = 10 * base::kMicrosecond;
+  link.parameters.rate_bps = 10 * kWanBps;
+  s->links.push_back(link);
+  return host;
+}
+
 Scenario two_sites(uint32_t jobs, uint32_t collectives, uint32_t chunks, double share,
                    const io::LossModel& loss) {
   Scenario s;
@@ -31,12 +41,7 @@ Scenario two_sites(uint32_t jobs, uint32_t collectives, uint32_t chunks, double 
     tree.aggregators = {{1, -1, 0, {{false, 1}}}, {0, 0, 0, {}}};
     for (uint32_t member = 0; member < 4; ++member) {
       const uint32_t site = member / 2, at = site == 0 ? 1 : 0;
-      const auto host = static_cast<uint32_t>(s.hosts.size());
-      s.hosts.push_back(site);
-      LinkSpec link{true, site, host, {}};
-      link.parameters.delay_ns = 10 * base::kMicrosecond;
-      link.parameters.rate_bps = 10 * kWanBps;
-      s.links.push_back(link);
+      const uint32_t host = add_host(&s, site);
       job.members.push_back({host, 0, collectives});
       std::vector<TreeChild>& children = tree.aggregators[at].children;
       tree.places.push_back({at, static_cast<uint8_t>(children.size())});

@@ -17,6 +17,9 @@ constexpr uint32_t kWireBytes = kFrameBytes + 24;      // with preamble, check s
 Scenario two_sites(uint32_t jobs, uint32_t collectives, uint32_t chunks, double share,
                    const io::LossModel& loss);
 
+// One more host at a site, for traffic that is not the jobs'.
+uint32_t add_host(Scenario* scenario, uint32_t site);
+
 // Bits of the tensor that a member of a job was given per second, from the end of its first collective to the
 // end of its last; the largest share that headers leave is 4 x lanes / kWireBytes.
 inline double header_ceiling() { return 4.0 * kModeLanes / kWireBytes; }
