@@ -1,7 +1,7 @@
 #include <sqlite3.h>
 
 #include "absl/strings/str_cat.h"
-#include "control/store/store.h"
+#include "control/store/backends.h"
 
 namespace l3dml::control {
 namespace {
@@ -10,8 +10,7 @@ constexpr int kVersion = 1;
 
 absl::Status failure(sqlite3* db, const std::string& what) {
   const char* why = db ? sqlite3_errmsg(db) : "out of memory";
-  if (db && sqlite3_errcode(db) == SQLITE_BUSY)
-    return absl::FailedPreconditionError(absl::StrCat(what, ": another controller uses this store"));
+  if (db && sqlite3_errcode(db) == SQLITE_BUSY) return in_use(what);
   return absl::InternalError(absl::StrCat(what, ": ", why));
 }
 
@@ -98,12 +97,7 @@ class SqliteStore final : public Store {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> open_store(const std::string& url) {
-  const size_t colon = url.find(':');
-  const std::string scheme = colon == std::string::npos ? "sqlite" : url.substr(0, colon);
-  const std::string path = colon == std::string::npos ? url : url.substr(colon + 1);
-  if (scheme != "sqlite")
-    return absl::InvalidArgumentError(absl::StrCat("no store of kind \"", scheme, "\": write sqlite:PATH"));
+absl::StatusOr<std::unique_ptr<Store>> open_sqlite(const std::string& path) {
   sqlite3* db = nullptr;
   const int opened = sqlite3_open(path.c_str(), &db);
   auto store = std::make_unique<SqliteStore>(db);

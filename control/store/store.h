@@ -1,5 +1,5 @@
-// What the controller must not forget: records by kind and key, JSON values, written in transactions. An
-// interface, so that a larger store can stand behind it; SQLite is the one there is.
+// What the controller must not forget: records by kind and key, JSON values, written in transactions. SQLite
+// on one machine, etcd where that is outgrown or a stand-by on another machine shall take over.
 //
 // Threads: one at a time. Failure: a write that was acknowledged survives kill -9; one that failed changed
 // nothing.
@@ -29,10 +29,18 @@ class Store {
     const std::string* value = nullptr;  // null: remove
   };
   virtual absl::Status write(const std::vector<Write>& writes) = 0;
+  // False: it may be another controller's by now; whoever sees that must stop controlling. Any thread.
+  virtual bool held() const { return true; }
 };
 
-// "sqlite:PATH", or a path alone. Error: cannot be opened, another controller has it, or it is of a later
-// version.
-absl::StatusOr<std::unique_ptr<Store>> open_store(const std::string& url);
+struct StoreOptions {
+  double lease_s = 5;  // of etcd's lock: a controller that died is succeeded after so long
+  // PEM texts towards etcd; all or none.
+  std::string certificate, private_key, authority;
+};
+
+// "sqlite:PATH" or a path alone; "etcd://HOST:PORT[,HOST:PORT...][/PREFIX]". AlreadyExists: another
+// controller has it; FailedPrecondition: it is of a later version; else: cannot be opened.
+absl::StatusOr<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options = {});
 
 }  // namespace l3dml::control
