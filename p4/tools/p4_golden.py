@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Golden cases through the P4 program: dataplane/testdata/CASE/{config.json,in.pcap} in, packets and drop reasons out.
-usage: p4_golden.py [CASE ...]   compares with out.pcap and counters.json, per port, and prints one line a case."""
+usage: p4_golden.py [--bmv2] [CASE ...]   compares with out.pcap and counters.json, per port, and prints one line a case;
+--bmv2: by the program for BMv2 instead of the one for Tofino."""
 
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from p4_bmv2 import Bmv2
 from p4_run import Switch
 from p4_source import P4, Program
 
@@ -45,8 +47,8 @@ def key_of(table, given):
     return matches
 
 
-def load(config):
-    switch = Switch(PROGRAM)
+def load(config, engine):
+    switch = Switch(PROGRAM) if engine == "tna" else Bmv2()
     for entry in config["tables"]:
         control, table = switch.table(entry["table"])
         names = [name for name, _ in control.actions[entry["action"].rsplit(".", 1)[1]].params]
@@ -59,8 +61,8 @@ def load(config):
     return switch
 
 
-def run(folder):
-    switch = load(json.loads((folder / "config.json").read_text()))
+def run(folder, engine="tna"):
+    switch = load(json.loads((folder / "config.json").read_text()), engine)
     sent = []
     for port, time, frame in pcapng.from_bytes((folder / "in.pcap").read_bytes()):
         sent += [(out, time, data) for out, data in switch.process(port, frame)]
@@ -75,9 +77,9 @@ def by_port(packets):
     return ports
 
 
-def check(folder):
+def check(folder, engine):
     """None, or what differs."""
-    result = run(folder)
+    result = run(folder, engine)
     expected = pcapng.from_bytes((folder / "out.pcap").read_bytes())
     if by_port(result.sent) != by_port(expected):
         return f"sent {len(result.sent)} packets, {len(expected)} are expected, or others"
@@ -88,13 +90,14 @@ def check(folder):
 
 
 def main():
-    names = sys.argv[1:] or sorted(f.parent.name for f in TESTDATA.glob("*/config.json"))
+    engine = "bmv2" if "--bmv2" in sys.argv else "tna"
+    names = [name for name in sys.argv[1:] if name != "--bmv2"] or sorted(f.parent.name for f in TESTDATA.glob("*/config.json"))
     ran = failed = 0
     for name in names:
         folder = TESTDATA / name
-        if "tna" in json.loads((folder / "config.json").read_text())["engines"]:
+        if engine in json.loads((folder / "config.json").read_text())["engines"]:
             ran += 1
-            if difference := check(folder):
+            if difference := check(folder, engine):
                 failed += 1
                 print(f"{name}: {difference}")
     print(f"{ran - failed} passed, {failed} failed, {len(names) - ran} skipped")

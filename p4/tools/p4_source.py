@@ -29,6 +29,7 @@ class Action:
     params: list        # (name, width)
     body: list          # tokens
     kinds: dict = field(default_factory=dict)  # parameter -> type
+    given_back: list = field(default_factory=list)  # parameters that are out or inout
 
 
 @dataclass
@@ -279,9 +280,11 @@ class Program:
         if word == "action":
             r.take()
             name = r.take()
-            kinds = self.params(r.group("(", ")"))
+            given = r.group("(", ")")
+            kinds = self.params(given)
             params = [(n, self.width([t])) for n, t in kinds]
-            control.actions[name] = Action(name, params, r.group("{", "}"), dict(kinds))
+            given_back = [p[-1] for p in split(given) if p[0] in ("out", "inout")]
+            control.actions[name] = Action(name, params, r.group("{", "}"), dict(kinds), given_back)
         elif word == "table":
             r.take()
             name = r.take()

@@ -32,6 +32,7 @@ parser SwitchParser(packet_in packet, out header_t hdr, inout metadata_t meta,
     packet.extract(hdr.bridge);
     meta.ig_md.port = hdr.bridge.port;
     meta.ig_md.neighbor = hdr.bridge.neighbor;
+    meta.ig_md.neighbor_port = hdr.bridge.port;  // a repair's; every other pass is admitted again
     transition frame;
   }
   state generated {
