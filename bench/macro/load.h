@@ -145,7 +145,7 @@ class Load {
       const size_t count = std::min(base::kBurst, frames_.size() - i);
       for (size_t j = 0; j < count; ++j) burst[j] = &frames_[i + j].packet;
       rig_->device->pipe(0).process({burst, count}, 0, out_);
-      for (base::Packet* packet : out_.packets()) base::release(packet);
+      base::release_bulk(out_.packets());
       out_.clear();
       if (!flood) continue;
       for (size_t j = 0; j < count; ++j) burst[j] = &flood_[(i + j) % flood_.size()].packet;

@@ -6,4 +6,7 @@
 
 #ifndef L3DML_MUTATE
 #define L3DML_MUTATE(name) false
+#define L3DML_HAS_MUTATIONS false
+#else
+#define L3DML_HAS_MUTATIONS true  // then every packet takes the way on which the faults are
 #endif

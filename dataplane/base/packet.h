@@ -6,7 +6,9 @@
 // thread).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace l3dml::base {
 
@@ -57,6 +59,20 @@ inline void release(Packet* packet) {
     if (--tail->refs == 0) tail->pool->recycle(tail);
   }
   packet->pool->recycle(packet);
+}
+
+// The same for many: neighbours of one pool go back together.
+inline void release_bulk(std::span<Packet* const> packets) {
+  for (size_t i = 0; i < packets.size();) {
+    const size_t first = i;
+    PacketPool* const pool = packets[first]->pool;
+    for (; i < packets.size() && packets[i]->pool == pool; ++i) {
+      Packet* const tail = packets[i]->tail;
+      packets[i]->tail = nullptr;
+      if (tail && --tail->refs == 0) tail->pool->recycle(tail);
+    }
+    pool->recycle_bulk(packets.data() + first, static_cast<unsigned>(i - first));
+  }
 }
 
 }  // namespace l3dml::base

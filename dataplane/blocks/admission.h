@@ -23,6 +23,19 @@ class Admission {
   // base .. base + mask: then the answer holds for the whole flow (pipeline/flow_cache.h).
   bool holds_for_slots(const Row& row, uint32_t base, uint32_t mask) const;
 
+  // Calls job(number) for the job of every entry. False: some entry, or the default, may decide about others
+  // in another way than refusing them as unknown.
+  template <typename Function>
+  bool for_each_job(Function job) const {
+    bool all = !admission_.default_action().admitted &&
+               admission_.default_action().reject == base::DropReason::unknown_job;
+    admission_.table().for_each([&](const Row& row) {
+      all &= row.mask.words[0] >> 48 == 0xffff;
+      job(static_cast<uint16_t>(row.key.words[0] >> 48));
+    });
+    return all;
+  }
+
   tna::TableTwin* admission_table() { return &admission_; }
   tna::TableShape shape() const { return admission_.shape(); }
 

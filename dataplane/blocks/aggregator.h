@@ -50,6 +50,16 @@ class Aggregator {
     if (ctx.trace) [[unlikely]]
       trace(ctx, slot);
   }
+  // The three things that happen to lanes, by themselves.
+  void start(uint32_t slot, const uint8_t* lanes_in, uint32_t count) {
+    kernels_->set(lanes(slot), lanes_in, count);
+  }
+  void add(uint32_t slot, const uint8_t* lanes_in, uint32_t count) {
+    kernels_->add(lanes(slot), lanes_in, count);
+  }
+  uint16_t add_and_emit(uint32_t slot, uint8_t* lanes_in_out, uint32_t count) {
+    return kernels_->add_and_emit(lanes(slot), lanes_in_out, count);
+  }
   // Writes the slot's lanes, big-endian, to `out` (4 bytes a lane); returns their checksum.
   uint16_t emit(uint32_t slot, uint32_t count, uint8_t* out) const {
     return kernels_->emit(out, lanes(slot), count);
@@ -60,7 +70,8 @@ class Aggregator {
   uint32_t lanes_per_slot() const { return stride_; }
   void prefetch(uint32_t slot, uint32_t count) const {
     const char* line = reinterpret_cast<const char*>(lanes(slot));
-    for (uint32_t i = 0; i < count * sizeof(uint32_t); i += 64) __builtin_prefetch(line + i, 1);
+    for (uint32_t i = 0; i < count * sizeof(uint32_t); i += 256)  // lanes come by 64
+      for (uint32_t k = 0; k < 256; k += 64) __builtin_prefetch(line + i + k, 1);
   }
 
  private:

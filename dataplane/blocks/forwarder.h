@@ -28,6 +28,17 @@ class Forwarder {
   const Route& lookup6(const wire::Ipv6Address& dst, unsigned pipe, const Row6** row) const;
   const Route& lookup4(uint32_t dst, unsigned pipe) const;
 
+  // Calls job(number) for the job in the address of every host route, whether it is an aggregation address or
+  // not. False: some prefix tells apart what lies within the aggregation addresses of one site.
+  template <typename Function>
+  bool for_each_job(Function job) const {
+    bool all = true;
+    for (const Twin6* twin : {&local6_, &host6_})
+      twin->table().for_each([&](const Row6& row) { job(static_cast<uint16_t>(row.key.words[1] >> 32)); });
+    prefix6_.table().for_each([&](const Row6& row) { all &= row.mask.words[1] << 8 == 0; });
+    return all;
+  }
+
   // By the last part of the BfRuntime name (local6, host6, prefix6, local4, host4, prefix4); null if unknown.
   tna::TableTwin* table(std::string_view name);
   std::map<std::string, tna::TableShape> shapes() const;  // by that last part

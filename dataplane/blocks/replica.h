@@ -34,6 +34,13 @@ class ReplicaTable final : public tna::TableTwin {
     return row ? &rows_[row] : nullptr;
   }
 
+  void prefetch(uint16_t neighbor, uint8_t shard) const {
+    if (const Replica* row = lookup(neighbor, shard)) {
+      __builtin_prefetch(row);
+      __builtin_prefetch(reinterpret_cast<const char*>(row) + 64);
+    }
+  }
+
   static tna::TableShape shape() {
     return {.key = {16, 6},
             .actions = {{"Egress.replica.to_neighbor", {48, 48, 128, 128, 16, 16, 8, 32, 32, 8, 32, 32}}}};

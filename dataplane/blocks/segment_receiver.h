@@ -29,6 +29,10 @@ class SegmentReceiver {
     return hole;
   }
 
+  // A packet with the very number that is expected: what most are.
+  bool is_next(uint32_t segment, uint32_t seq) const { return expected_.cell(segment) == seq; }
+  void receive_next(uint32_t segment, uint32_t seq) { expected_.access(segment) = seq + 1; }
+
   void prefetch(uint32_t segment) const { expected_.prefetch(segment); }
   tna::Register<uint32_t>& expected() { return expected_; }
   std::vector<uint64_t>& missing() { return missing_; }  // packets found missing, per segment

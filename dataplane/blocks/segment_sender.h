@@ -32,8 +32,9 @@ class SegmentSender {
 
   // The sequence number of a packet that carries `number`. A repair spends one of the repairs that earlier
   // first transmissions allowed; may_repair() says whether one is left.
+  // `last`: but for neighbor and port.
   uint32_t send(uint32_t index, const Replica& replica, uint32_t number, bool repair, const Last& last,
-                int64_t now_ns) {
+                uint16_t neighbor, uint16_t port, int64_t now_ns) {
     Segment& segment = segments_[index];
     const uint32_t seq = segment.tx_seq++;
     ring_[replica.ring_base + (seq & replica.ring_mask)] = number;
@@ -46,6 +47,7 @@ class SegmentSender {
           std::min(segment.repairs_allowed + 1, std::max(kFirstRepairs, replica.ring_mask + 1));
     }
     segment.last = last;
+    segment.last.neighbor = neighbor, segment.last.port = port;
     segment.syncs_left = kSyncs;
     segment.due_ns = now_ns + sync_idle_ns_;
     if (!segment.listed) {
@@ -55,6 +57,7 @@ class SegmentSender {
     }
     return seq;
   }
+  void prefetch(uint32_t segment) const { __builtin_prefetch(&segments_[segment], 1); }
   bool may_repair(uint32_t segment) const {
     return segments_[segment].repairs_allowed > 0 || L3DML_MUTATE(repairs_without_ration);
   }

@@ -42,6 +42,9 @@ class SlotState {
       trace(ctx, entry);
   }
 
+  // The access of a pass that does all of apply() and what follows it by itself (pipeline/express.cc).
+  SlotEntry& access(uint32_t slot) { return entries_.access(slot); }
+
   void prefetch(uint32_t slot) const { entries_.prefetch(slot); }
   SlotEntry& cell(uint32_t slot) { return entries_.cell(slot); }
   const SlotEntry& cell(uint32_t slot) const { return entries_.cell(slot); }

@@ -23,6 +23,27 @@ struct Outgoing {
   bool repair = false;
 };
 
+// What all heads of one result have in common, in wire order, worked out once: DOWN of a number that is sent
+// for the first time.
+struct ResultHeads {
+  ResultHeads(const Outgoing& fields, uint8_t shard_of, uint32_t lane_bytes_of)
+      : number(fields.number),
+        lane_bytes(lane_bytes_of),
+        shard(shard_of),
+        last{0, 0, fields.job, fields.epoch, shard_of, true},
+        udp_length(static_cast<uint16_t>(wire::kUdpSize + wire::kL3dmlSize + lane_bytes_of)),
+        first_word(uint64_t{wire::kVersion << 4 | static_cast<uint8_t>(wire::Type::down)} << 56 |
+                   uint64_t{fields.flags} << 48 | uint64_t{fields.job} << 32 | uint64_t{fields.epoch} << 24 |
+                   fields.tag),
+        last_word(uint64_t{fields.exp} << 56 | uint64_t{fields.next_exp} << 48 |
+                  uint64_t{fields.weight} << 32) {}
+  uint32_t number, lane_bytes;
+  uint8_t shard;
+  blocks::SegmentSender::Last last;
+  base::be16_t udp_length;
+  uint64_t first_word, last_word;  // host order, without child and seq
+};
+
 class Egress {
  public:
   Egress(const Program& program, blocks::SegmentSender* sender, Outbox** out, uint64_t* drops)
@@ -39,10 +60,32 @@ class Egress {
     uint32_t seq = fields.seq;
     if (fields.type == wire::Type::up || fields.type == wire::Type::down)
       seq = sender_.send(segment, *replica, fields.number, fields.repair,
-                         {neighbor, port, fields.job, fields.epoch, shard, fields.type == wire::Type::down},
-                         now_ns);
+                         {0, 0, fields.job, fields.epoch, shard, fields.type == wire::Type::down}, neighbor,
+                         port, now_ns);
     write_head(packet->data, *replica, lane_bytes, fields, seq);
     packet->size = static_cast<uint32_t>(wire::kHeadSize + (packet->tail ? 0 : lane_bytes));
+    packet->wants_checksum = program_.ports[port].checksum;
+    (*out_)->send(packet, port);
+  }
+
+  // Sends one head of a result whose lanes are in its tail. Takes it.
+  [[gnu::always_inline]] void send_result(base::Packet* packet, const ResultHeads& heads, uint16_t neighbor,
+                                          uint32_t segment, uint16_t port, int64_t now_ns) {
+    const blocks::Replica* replica = program_.replica.lookup(neighbor, heads.shard);
+    const bool port_up = port < program_.ports.size() && program_.ports[port].up;
+    if (!replica || !port_up) [[unlikely]]
+      return refuse(packet, replica ? base::DropReason::port_down : base::DropReason::unknown_replica);
+    const uint32_t seq =
+        sender_.send(segment, *replica, heads.number, false, heads.last, neighbor, port, now_ns);
+    uint8_t* const data = packet->data;
+    constexpr size_t kBefore = wire::kHeadSize - wire::kL3dmlSize;
+    std::memcpy(data, &replica->head, kBefore);
+    auto& head = *reinterpret_cast<wire::Head*>(data);
+    head.udp.length = head.ipv6.payload_length = heads.udp_length;
+    put64(data + kBefore, heads.first_word | uint64_t{replica->head.l3dml.child} << 16);
+    put64(data + kBefore + 8, uint64_t{replica->slot(heads.number)} << 32 | heads.number);
+    put64(data + kBefore + 16, heads.last_word | seq);
+    packet->size = static_cast<uint32_t>(wire::kHeadSize);
     packet->wants_checksum = program_.ports[port].checksum;
     (*out_)->send(packet, port);
   }

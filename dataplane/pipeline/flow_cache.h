@@ -37,6 +37,8 @@ struct FlowKey {
              word(head + 38), word(head + 46),
              (word(head + 62) & kSixBytes) | uint64_t{ingress_port} << 48}};  // version .. child, not tag
   }
+  // Of the aggregation address that the frame is sent to, if it is one.
+  static uint16_t job(const uint8_t* head) { return static_cast<uint16_t>(head[48] << 8 | head[49]); }
   // Word by word: gathered into vectors, the words would take a detour through memory that stalls.
   friend bool operator==(const FlowKey& a, const FlowKey& b) {
     return a.words[5] == b.words[5] && a.words[6] == b.words[6] && a.words[3] == b.words[3] &&
@@ -66,6 +68,8 @@ struct alignas(64) Flow {
   blocks::Job job;
   uint8_t shard = 0;
   uint8_t local_shard = 0;
+  bool up = false;       // gradients; else results
+  uint32_t segment = 0;  // index into the pipe's segment registers
   const blocks::Forwarder::Row6* route = nullptr;
   uint64_t packets = 0;  // not yet written to the entries
 
@@ -78,17 +82,25 @@ class FlowCache {
   // Room for four times as many flows, so that two places per flow nearly always suffice.
   FlowCache(uint32_t flows, unsigned pipe) : pipe_(pipe), flows_(std::bit_ceil(size_t{flows} * 4 + 64)) {
     used_.reserve(flows_.size());
+    recent_ = flows_.data();
   }
 
+  // The flow found last, if it is the same again: packets of one port come in runs.
+  Flow* find_recent(const FlowKey& key) const {
+    return recent_->key == key && recent_->admission ? recent_ : nullptr;
+  }
+  void prefetch(const FlowKey& key) const {
+    const auto* line = reinterpret_cast<const char*>(&flows_[place(key.hash())]);
+    __builtin_prefetch(line, 1);
+    __builtin_prefetch(line + 64, 1);
+  }
   Flow* find(const FlowKey& key) {
-    const uint64_t hash = key.hash();
-    Flow& first = flows_[place(hash)];
-    if (first.key == key) return first.admission ? &first : nullptr;
-    Flow& second = flows_[place(hash >> 32)];
-    return second.key == key && second.admission ? &second : nullptr;
+    Flow* const flow = look_up(key);
+    if (flow) recent_ = flow;
+    return flow;
   }
   void insert(const Flow& flow) {
-    if (find(flow.key)) return;  // twice in one burst
+    if (look_up(flow.key)) return;  // twice in one burst
     const uint64_t hash = flow.key.hash();
     size_t at = place(hash);
     if (flows_[at].admission) at = place(hash >> 32);
@@ -106,7 +118,16 @@ class FlowCache {
     used_.clear();
   }
 
+  size_t used() const { return used_.size(); }
+
  private:
+  Flow* look_up(const FlowKey& key) {
+    const uint64_t hash = key.hash();
+    Flow& first = flows_[place(hash)];
+    if (first.key == key) return first.admission ? &first : nullptr;
+    Flow& second = flows_[place(hash >> 32)];
+    return second.key == key && second.admission ? &second : nullptr;
+  }
   size_t place(uint64_t hash) const { return hash & (flows_.size() - 1); }
   void count(const Flow& flow) const {
     if (flow.packets == 0) return;
@@ -117,6 +138,7 @@ class FlowCache {
   unsigned pipe_;
   std::vector<Flow> flows_;     // a power of two
   std::vector<uint32_t> used_;  // places that are not empty
+  Flow* recent_;                // never null; may be empty by now
 };
 
 }  // namespace l3dml::pipeline

@@ -29,6 +29,13 @@ std::array<uint64_t, base::kDropReasons> all_drops(const Rig& rig) {
   return drops;
 }
 
+std::vector<std::array<uint64_t, 2>> cells(Rig& rig, const char* name) {
+  std::vector<std::array<uint64_t, 2>> values;
+  tna::RegisterTwin* array = rig.device->register_array(name);
+  for (uint32_t i = 0; i < array->size(); ++i) values.push_back(array->read(0, i));
+  return values;
+}
+
 // Of all entries of a table, by handle.
 std::vector<std::pair<uint64_t, uint64_t>> counters(Rig& rig, const char* table) {
   std::vector<std::pair<uint64_t, uint64_t>> values;
@@ -73,11 +80,88 @@ TEST(FlowCache, changes_nothing_for_any_packet) {
       }
     }
     EXPECT_EQ(all_drops(fast), all_drops(slow));
+    for (const char* name :
+         {"pipe.Ingress.slot_state.stamp", "pipe.Ingress.slot_state.bitmap", "pipe.Ingress.slot_state.count",
+          "pipe.Ingress.aggregator.weight", "pipe.Ingress.exponent.exps", "pipe.Ingress.aggregator.lanes00",
+          "pipe.Ingress.aggregator.lanes31", "pipe.Ingress.segment_receiver.expected",
+          "pipe.Egress.segment_sender.tx_seq", "pipe.Egress.segment_sender.ring"})
+      EXPECT_EQ(cells(fast, name), cells(slow, name)) << name;
     EXPECT_EQ(counters(fast, kAdmission), counters(slow, kAdmission));
     EXPECT_EQ(counters(fast, kHosts), counters(slow, kHosts));
     EXPECT_EQ(fast.pool.alive(), 0u);
     EXPECT_GT(quiet.lines, 10'000u);
   }
+}
+
+// In order and whole, with strangers in between: what express() and refuse_stranger() are for. Bursts of
+// several packets, one child or three, so that results, restarts and sums of all kinds follow each other.
+TEST(FlowCache, plain_gradients_and_strangers_are_what_the_blocks_make_of_them) {
+  for (const unsigned children : {1u, 3u}) {
+    const RigConfig config = {.children = children};
+    Rig fast(config), slow(config);
+    Quiet quiet;
+    slow.device->set_trace(&quiet, {});
+    std::mt19937 random(children);
+    for (uint32_t i = 0; i < 6000; ++i) {
+      const unsigned child = i % children;
+      Rig::Build packet = fast.build(Type::up, child, kN + i / children, std::vector<uint32_t>(64, random()));
+      (void)slow.build(Type::up, child, 0, {});
+      packet.l3dml().exp = random() % 20 ? 130 : 131;
+      packet.l3dml().next_exp = static_cast<uint8_t>(random());
+      packet.l3dml().weight.set(static_cast<uint16_t>(random() % 4));
+      if (random() % 50 == 0) packet.l3dml().flags = wire::kFlagEce;
+      if (random() % 50 == 0) packet.head().ipv6.version_class_flow.set(6u << 28 | 3u << 20);
+      for (int stranger = static_cast<int>(random() % 3); stranger >= 0; --stranger) {
+        if (stranger > 0) {
+          Rig::Build other = packet;
+          const auto job = static_cast<uint16_t>(random() % 4 ? random() : 7);
+          const auto at = static_cast<uint16_t>(random() % 8 ? other.l3dml().child : 9);
+          other.head().ipv6.dst_addr = wire::aggregation_address(kPrefix, kOwnLocator, 0, job, at);
+          if (random() % 8) other.l3dml().job.set(job);
+          if (random() % 8 == 0) other.frame[62 + random() % 6] ^= 0x40;
+          if (job == 7 && other.l3dml().job.load() == 7) continue;  // would be the gradient itself
+          const auto a = fast.send(other), b = slow.send(other);
+          EXPECT_EQ(a.size(), b.size());
+          continue;
+        }
+        const auto a = fast.send(packet), b = slow.send(packet);
+        ASSERT_EQ(a.size(), b.size()) << i;
+        EXPECT_EQ(a.size(), child + 1 == children ? children : 0u);
+        for (size_t k = 0; k < a.size(); ++k) {
+          EXPECT_EQ(a[k].port, b[k].port) << i;
+          ASSERT_EQ(a[k].frame, b[k].frame) << i;
+        }
+      }
+    }
+    EXPECT_EQ(all_drops(fast), all_drops(slow));
+    EXPECT_GT(fast.drops(DropReason::unknown_job), 1000u);
+    EXPECT_EQ(counters(fast, kAdmission), counters(slow, kAdmission));
+    EXPECT_EQ(counters(fast, kHosts), counters(slow, kHosts));
+    EXPECT_EQ(counters(fast, "pipe.Ingress.forwarder.prefix6"),
+              counters(slow, "pipe.Ingress.forwarder.prefix6"));
+    for (const char* name : {"pipe.Ingress.slot_state.bitmap", "pipe.Ingress.exponent.exps",
+                             "pipe.Ingress.aggregator.weight", "pipe.Egress.segment_sender.tx_seq"})
+      EXPECT_EQ(cells(fast, name), cells(slow, name)) << name;
+    EXPECT_EQ(fast.pool.alive(), 0u);
+  }
+}
+
+TEST(FlowCache, a_job_that_is_added_is_no_stranger_any_more) {
+  Rig rig({.device_neighbors = 128});
+  RigConfig other = rig.c;
+  other.job = 0x1234;
+  other.slot_base = 128;
+  Rig::Build packet = rig.up(0, kN, 1);
+  packet.l3dml().job.set(other.job);
+  packet.head().ipv6.dst_addr = wire::aggregation_address(kPrefix, kOwnLocator, 0, other.job, 0);
+  packet.l3dml().slot.set(128 + (kN & 63));
+  packet.l3dml().seq.set(0);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(rig.send(packet).empty());
+  EXPECT_EQ(rig.drops(DropReason::unknown_job), 3u);
+  rig.add_job(other.job, 2, other);
+  EXPECT_TRUE(rig.send(packet).empty());
+  EXPECT_EQ(rig.drops(DropReason::unknown_job), 3u);
+  EXPECT_EQ(rig.drops(DropReason::consumed), 1u);
 }
 
 TEST(FlowCache, forgets_a_flow_whose_entry_is_removed) {

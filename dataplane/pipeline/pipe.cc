@@ -17,6 +17,7 @@ using blocks::Route;
 using blocks::Step;
 using wire::Type;
 
+constexpr size_t kManyFlows = 256;  // what so many need for each packet does not stay in the first caches
 constexpr uint8_t kUnreachable6 = 1, kTimeExceeded6 = 3, kUnreachable4 = 3, kTimeExceeded4 = 11;
 
 bool for_us(const wire::EthernetHeader& ethernet, const wire::MacAddress& mac) {
@@ -51,64 +52,110 @@ void PipeImpl::process(std::span<Packet* const> burst, int64_t now_ns, Outbox& o
     __builtin_prefetch(packet->data, 1);
     __builtin_prefetch(packet->data + 64, 1);
   }
+  if (flows_.used() >= kManyFlows)
+    for (const Packet* packet : burst)
+      if (packet->size >= wire::kHeadSize && known_jobs_.knows(FlowKey::job(packet->data)))
+        flows_.prefetch(FlowKey::of(packet->data, packet->port));
   size_t gradients = 0;
-  for (Packet* packet : burst) {
+  const bool tracing = trace_ != nullptr;
+  for (Packet* const& packet : burst) {
+    const bool traced = tracing && (!trace_filter_ || trace_filter_(*packet));
+    if (!traced && recognise(packet, &arrivals_[gradients])) [[likely]] {
+      ++gradients;
+      continue;
+    }
     Context& ctx = contexts_[gradients];
-    ctx = {};
-    ctx.packet = packet;
-    ctx.head = reinterpret_cast<wire::Head*>(packet->data);
-    ctx.now_ns = now_ns;
-    ctx.id = ++packets_;
-    packet->has_sum = packet->wants_checksum = false;
-    if (trace_ && (!trace_filter_ || trace_filter_(*packet))) [[unlikely]]
+    begin(packet, now_ns, ctx);
+    ctx.id = packets_ + static_cast<uint64_t>(&packet - burst.data()) + 1;
+    if (traced) [[unlikely]]
       ctx.trace = trace_;
-    if (recognise(ctx) || classify(ctx)) ++gradients;
+    arrivals_[gradients] = {packet, nullptr, 0, 0};
+    if (classify(ctx)) ++gradients;
   }
+  packets_ += burst.size();
   constexpr size_t kAhead = 3;
-  for (size_t i = 0; i < std::min(kAhead, gradients); ++i) fetch(contexts_[i]);
+  for (size_t i = 0; i < std::min(kAhead, gradients); ++i) fetch(i);
   for (size_t i = 0; i < gradients; ++i) {
-    if (i + kAhead < gradients) fetch(contexts_[i + kAhead]);
+    if (i + kAhead < gradients) fetch(i + kAhead);
     pass_.open();
+    if (arrivals_[i].flow) {
+      if (express(arrivals_[i], now_ns)) continue;
+      describe(arrivals_[i], now_ns, contexts_[i]);
+    }
     handle(contexts_[i]);
   }
   release_discarded();
   for (; new_flow_count_ != 0; --new_flow_count_) flows_.insert(new_flows_[new_flow_count_ - 1]);
 }
 
-void PipeImpl::fetch(const Context& ctx) const {
-  if (ctx.reason != DropReason::none || !ctx.has_lanes()) return;
-  const uint32_t lanes = ctx.job->lanes;
-  state_.aggregator.prefetch(ctx.slot, lanes);
-  for (uint32_t i = 64; i < lanes * 4; i += 64) __builtin_prefetch(ctx.parsed.lanes + i);
+void PipeImpl::begin(Packet* packet, int64_t now_ns, Context& ctx) const {
+  ctx = {};
+  ctx.packet = packet;
+  ctx.head = reinterpret_cast<wire::Head*>(packet->data);
+  ctx.now_ns = now_ns;
+  packet->has_sum = packet->wants_checksum = false;
 }
 
-bool PipeImpl::recognise(Context& ctx) {
-  const Packet& packet = *ctx.packet;
-  if (packet.size < wire::kHeadSize || packet.tail || ctx.trace) return false;
-  Flow* const flow = flows_.find(FlowKey::of(packet.data, packet.port));
-  if (!flow) return false;
-  const wire::Head& head = *ctx.head;
+// The lanes of the packet and of its slot; where there are many flows, also what the result will need.
+inline void PipeImpl::fetch(size_t index) const {
+  const Arrival& arrival = arrivals_[index];
+  const Flow* const flow = arrival.flow;
+  const Context& ctx = contexts_[index];
+  if (!flow && (ctx.reason != DropReason::none || !ctx.has_lanes())) return;
+  const uint32_t size = 4 * (flow ? flow->job.lanes : ctx.job->lanes), slot = flow ? arrival.slot : ctx.slot;
+  const uint8_t* const from = flow ? arrival.packet->data + wire::kHeadSize : ctx.parsed.lanes;
+  const auto* const to = reinterpret_cast<const uint8_t*>(state_.aggregator.lanes(slot));
+  for (uint32_t i = 0; i < size;
+       i += 256)  // lanes come by 64; the first line of the packet's is here already
+    for (uint32_t k = i; k < i + 256; k += 64) {
+      __builtin_prefetch(to + k, 1);
+      __builtin_prefetch(from + k + 64);
+    }
+  if (!flow || flows_.used() < kManyFlows || state_.slot_state.cell(slot).count != 1) return;
+  for (const tna::Multicast::Replica& replica : program_.multicast.plain(flow->admit.mgid)) {
+    program_.replica.prefetch(replica.rid, flow->shard);
+    sender_.prefetch(replica.rid * state_.shards_per_pipe + flow->local_shard);
+  }
+}
+
+inline bool PipeImpl::recognise(Packet* packet, Arrival* arrival) {
+  if (packet->size < wire::kHeadSize || packet->tail) return false;
+  const FlowKey key = FlowKey::of(packet->data, packet->port);
+  Flow* flow = flows_.find_recent(key);
+  if (!flow) {
+    if (known_jobs_.knows(FlowKey::job(packet->data))) flow = flows_.find(key);
+    if (!flow) return false;
+  }
+  const wire::Head& head = *reinterpret_cast<const wire::Head*>(packet->data);
   const blocks::Job& job = flow->job;
   const uint32_t number = head.l3dml.number.load();
   const uint32_t slot = job.slot_base + ((number >> job.shard_shift) & job.ring_mask);
-  if (packet.size != flow->frame_size() || !(head.udp.length == head.ipv6.payload_length) ||
+  if (packet->size != flow->frame_size() || !(head.udp.length == head.ipv6.payload_length) ||
       head.l3dml.slot.load() != slot || (number & ((1u << job.shard_shift) - 1)) != flow->shard)
     return false;
   ++flow->packets;
-  ctx.parsed.kind = wire::Kind::l3dml;
-  ctx.parsed.ce = (head.ipv6.version_class_flow.load() >> 20 & 3) == 3;
-  ctx.parsed.lanes = packet.data + wire::kHeadSize;
-  ctx.parsed.lane_count = job.lanes;
-  ctx.parsed.shard = flow->shard;
-  ctx.admit = &flow->admit;
-  ctx.job = &flow->job;
-  ctx.number = number;
-  ctx.local_shard = flow->local_shard;
-  ctx.slot = slot * state_.shards_per_pipe + (L3DML_MUTATE(shards_share_slots) ? 0 : flow->local_shard);
-  ctx.segment = flow->admit.neighbor * state_.shards_per_pipe + flow->local_shard;
-  state_.segment_receiver.prefetch(ctx.segment);
-  state_.slot_state.prefetch(ctx.slot);
+  const uint32_t index =
+      slot * state_.shards_per_pipe + (L3DML_MUTATE(shards_share_slots) ? 0 : flow->local_shard);
+  *arrival = {packet, flow, number, index};
+  state_.segment_receiver.prefetch(flow->segment);
+  state_.slot_state.prefetch(index);
   return true;
+}
+
+void PipeImpl::describe(const Arrival& arrival, int64_t now_ns, Context& ctx) {
+  Flow& flow = *arrival.flow;
+  begin(arrival.packet, now_ns, ctx);
+  ctx.parsed.kind = wire::Kind::l3dml;
+  ctx.parsed.ce = (ctx.head->ipv6.version_class_flow.load() >> 20 & 3) == 3;
+  ctx.parsed.lanes = arrival.packet->data + wire::kHeadSize;
+  ctx.parsed.lane_count = flow.job.lanes;
+  ctx.parsed.shard = flow.shard;
+  ctx.admit = &flow.admit;
+  ctx.job = &flow.job;
+  ctx.number = arrival.number;
+  ctx.local_shard = flow.local_shard;
+  ctx.slot = arrival.slot;
+  ctx.segment = flow.segment;
 }
 
 // What recognise() may answer the next time: a gradient with all its lanes whose every slot is admitted
@@ -130,6 +177,8 @@ void PipeImpl::remember(const Context& ctx, const blocks::Admission::Row* admiss
   flow.job = job;
   flow.shard = ctx.parsed.shard;
   flow.local_shard = static_cast<uint8_t>(ctx.local_shard);
+  flow.up = ctx.type() == Type::up;
+  flow.segment = ctx.segment;
   flow.route = route;
   flow.packets = 0;
 }
@@ -154,6 +203,7 @@ bool PipeImpl::classify(Context& ctx) {
     forward4(ctx);
     return false;
   }
+  if (refuse_stranger(ctx)) return false;
   const blocks::Forwarder::Row6* row = nullptr;
   const Route& route = program_.forwarder.lookup6(ctx.head->ipv6.dst_addr, index_, &row);
   // What was sent to an aggregation address of no job here is refused with its reason, not answered.
@@ -171,6 +221,7 @@ bool PipeImpl::classify(Context& ctx) {
     drop(packet, reason);
     return false;
   }
+  if (no_job) known_jobs_.set_route(ctx.head->ipv6.dst_addr, row);
   const blocks::Admission::Row* admission = ingress_.admit(ctx);
   if (ctx.reason == DropReason::none) remember(ctx, admission, row);
   return true;
@@ -302,9 +353,8 @@ void PipeImpl::answer_down(Context& ctx) {
                ctx.admit->neighbor_port, fields, ctx.now_ns);
 }
 
-// The packet that holds the result becomes the shared tail; each child gets a head of its own. Flattened:
-// what the heads have in common is then worked out once.
-[[gnu::flatten]] void PipeImpl::multicast_down(Context& ctx) {
+// The packet that holds the result becomes the shared tail; each child gets a head of its own.
+void PipeImpl::multicast_down(Context& ctx) {
   Outgoing fields = from_entry(ctx, Type::down, *ctx.entry, ctx.number);
   if (ctx.congested()) fields.flags = wire::kFlagEce;
   const uint32_t lane_bytes = ctx.job->lanes * 4u;
@@ -318,28 +368,7 @@ void PipeImpl::answer_down(Context& ctx) {
     tail->size = lane_bytes;
     tail->refs = 1;
   }
-  const uint16_t group = ctx.admit->mgid;
-  const uint8_t shard = ctx.parsed.shard;
-  if (!program_.multicast.exists(group)) count(DropReason::unknown_replica);
-  Packet* heads[base::kBurst];
-  unsigned next = 0, have = 0;  // of heads
-  size_t wanted = program_.multicast.count(group);
-  program_.multicast.replicate(group, 0, 0, 0, [&](tna::Multicast::Replica replica) {
-    if (next == have) {
-      next = 0;
-      have = pool_->alloc_bulk(heads, static_cast<unsigned>(std::min(wanted, base::kBurst)));
-      wanted -= have;
-      if (have == 0) return count(DropReason::no_buffer);
-    }
-    Packet* head = heads[next++];
-    head->tail = tail;
-    ++tail->refs;
-    egress_.send(head, lane_bytes, replica.rid, shard, replica.rid * state_.shards_per_pipe + ctx.local_shard,
-                 replica.port, fields, ctx.now_ns);
-  });
-  if (next != have) pool_->recycle_bulk(heads + next, have - next);  // nodes were excluded
-  if (L3DML_MUTATE(multicast_leaks_its_tail)) return;
-  if (--tail->refs == 0) tail->pool->recycle(tail);
+  multicast(tail, {fields, ctx.parsed.shard, lane_bytes}, ctx.admit->mgid, ctx.local_shard, ctx.now_ns);
 }
 
 void PipeImpl::send_up(Context& ctx) {

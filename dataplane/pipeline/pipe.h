@@ -1,7 +1,8 @@
 // One pipe: takes a burst through parser, ingress, traffic manager and egress, run to completion. One thread.
 // Reading order of the packet's walk: process() -> classify() -> Ingress (ingress.cc) -> handle() -> Egress.
 // recognise() is the short way to the same place as classify() for packets of a flow that the tables have
-// already answered for.
+// already answered for, express() (express.cc) that of handle() for gradients of such a flow that are in
+// order, refuse_stranger() that of classify() for gradients of jobs that no table knows.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include "dataplane/pipeline/egress.h"
 #include "dataplane/pipeline/flow_cache.h"
 #include "dataplane/pipeline/ingress.h"
+#include "dataplane/pipeline/known_jobs.h"
 #include "dataplane/pipeline/local_stack.h"
 
 namespace l3dml::pipeline {
@@ -28,19 +30,33 @@ class PipeImpl final : public Pipe {
   blocks::SegmentSender& sender() { return sender_; }
   uint64_t* drop_counters() { return drops_.data(); }
   void set_trace(base::TraceSink* sink, std::function<bool(const base::Packet&)> filter);
-  void forget_flows() { flows_.flush(); }
+  void forget_flows() { flows_.flush(), known_jobs_.forget(); }
 
  private:
   using Context = blocks::Context;
 
-  // True if the packet belongs to a known flow and is in order: then ctx is as classify() would have left it.
-  bool recognise(Context& ctx);
+  // A packet of the burst in hand that is for this switch.
+  struct Arrival {
+    base::Packet* packet;
+    Flow* flow;  // null: the context of the same place says it all
+    uint32_t number, slot;
+  };
+
+  // True if the packet belongs to a known flow and is as its packets must be: then *arrival says so.
+  bool recognise(base::Packet* packet, Arrival* arrival);
+  // Fills ctx as classify() would have left it.
+  void describe(const Arrival& arrival, int64_t now_ns, Context& ctx);
+  void begin(base::Packet* packet, int64_t now_ns, Context& ctx) const;
+  // True if it is done: a gradient of a known flow with the number that was due, that begins its slot, adds
+  // to it, or completes it at the root. False: nothing has happened yet.
+  bool express(const Arrival& arrival, int64_t now_ns);
+  bool refuse_stranger(Context& ctx);
   // Parses, routes, admits; true if the packet is a gradient for this switch (then ctx is set up, or has the
   // reason to drop it), else it has been dealt with.
   bool classify(Context& ctx);
   void remember(const Context& ctx, const blocks::Admission::Row* admission,
                 const blocks::Forwarder::Row6* route);
-  void fetch(const Context& ctx) const;
+  void fetch(size_t index) const;
   void forward6(Context& ctx, const blocks::Route& route);
   void forward4(Context& ctx);
   void transmit(base::Packet* packet, uint16_t port, const wire::MacAddress& dmac);
@@ -49,6 +65,9 @@ class PipeImpl final : public Pipe {
   void act(Context& ctx);
   void answer_down(Context& ctx);
   void multicast_down(Context& ctx);
+  // The packet (or its tail) that holds a result goes to all of a group.
+  void multicast(base::Packet* tail, const ResultHeads& heads, uint16_t group, uint32_t local_shard,
+                 int64_t now_ns);
   void send_up(Context& ctx);
   void answer_probe(Context& ctx);
   void send_nack(Context& ctx, const blocks::Hole& hole, base::Packet* packet);
@@ -68,6 +87,9 @@ class PipeImpl final : public Pipe {
   void discard(base::Packet* packet) {
     if (packet->tail) [[unlikely]]
       return base::release(packet);
+    discard_plain(packet);
+  }
+  void discard_plain(base::Packet* packet) {
     if (discarded_count_ == discarded_.size() || (discarded_count_ && discarded_[0]->pool != packet->pool))
       release_discarded();
     discarded_[discarded_count_++] = packet;
@@ -86,6 +108,8 @@ class PipeImpl final : public Pipe {
   blocks::SegmentSender sender_;
   std::array<uint64_t, base::kDropReasons> drops_{};
   FlowCache flows_;
+  KnownJobs known_jobs_;
+  std::array<Arrival, base::kBurst> arrivals_;
   std::array<Context, base::kBurst> contexts_;  // of the burst in hand, as all that follows up to out_
   std::array<Flow, base::kBurst> new_flows_;
   unsigned new_flow_count_ = 0;

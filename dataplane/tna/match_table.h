@@ -125,8 +125,8 @@ class MatchTable {
   size_t tuple_count() const { return tuples_.size(); }  // what a miss costs, in probes
 
   template <typename Function>
-  void for_each(Function function) {
-    for (auto& [handle, row] : rows_) function(*row);
+  void for_each(Function function) const {
+    for (const auto& [handle, row] : rows_) function(*row);
   }
 
  private:

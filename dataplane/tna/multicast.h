@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -29,6 +30,7 @@ class Multicast final : public ReplicationTwin {
       for (const uint16_t port : node.ports) {
         group.replicas.push_back({node.rid, port});
         group.xids.push_back({node.xid, node.xid_valid});
+        group.plain &= !node.xid_valid;
       }
     }
   }
@@ -41,6 +43,11 @@ class Multicast final : public ReplicationTwin {
   // At most so many copies leave.
   size_t count(uint16_t mgid) const { return mgid < groups_.size() ? groups_[mgid].replicas.size() : 0; }
 
+  // All copies, where nothing can leave one out; else none (replicate() then).
+  std::span<const Replica> plain(uint16_t mgid) const {
+    if (mgid >= groups_.size() || !groups_[mgid].plain || !prune_.empty()) return {};
+    return groups_[mgid].replicas;
+  }
   // Calls function(Replica) for each copy of a packet sent to mgid.
   template <typename Function>
   void replicate(uint16_t mgid, uint16_t l1_xid, uint16_t rid, uint16_t l2_xid, Function function) const {
@@ -68,6 +75,7 @@ class Multicast final : public ReplicationTwin {
   };
   struct Group {
     bool exists = false;
+    bool plain = true;  // no XIDs
     std::vector<Replica> replicas;
     std::vector<Xid> xids;  // of the replicas
   };
