@@ -87,7 +87,8 @@ class Constants(unittest.TestCase):
                 ("FLAG_DOWN", "kFlagDown", header), ("FLAG_ECE", "kFlagEce", header),
                 ("CHILD_PARENT", "kChildParent", address), ("CHILD_SWITCH", "kChildSwitch", address),
                 ("FUNCTION_AGGREGATE", "aggregate", address), ("CPU_PORT", "kCpuPort", limits),
-                ("RECIRCULATION_PORT", "kRecirculationPort", limits), ("DONE", "kDoneBit", "dataplane/blocks/context.h"),
+                ("RECIRCULATION_PORT", "kRecirculationPort", limits),
+                ("MIRROR_SESSION", "kMirrorSession", "dataplane/blocks/context.h"), ("DONE", "kDoneBit", "dataplane/blocks/context.h"),
                 ("ROLE_ROOT", "root", "dataplane/blocks/context.h"), ("ROLE_INNER", "inner", "dataplane/blocks/context.h")):
             with self.subTest(p4):
                 self.assertEqual(PROGRAM.constants[p4], self.number_in_cpp(name, file))
@@ -127,7 +128,7 @@ class Blocks(unittest.TestCase):
                     self.assertTrue((ROOT / f"dataplane/blocks/{self.WITHIN.get(name, name)}.h").exists())
 
     def test_each_twin_has_a_block(self):
-        helpers = {"context"}
+        helpers = {"context", "generated"}  # the latter is a table of admission
         blocks = {n for top in ("Ingress", "Egress") for n in PROGRAM.controls[top].instances}
         for header in (ROOT / "dataplane/blocks").glob("*.h"):
             if header.stem not in helpers:
@@ -163,6 +164,20 @@ class Blocks(unittest.TestCase):
         self.assertEqual(PROGRAM.constants, {n: v for n, v in BMV2.constants.items() if n in PROGRAM.constants})
 
 
+class GoldenCases(unittest.TestCase):
+    def test_the_table_names_every_case(self):
+        folder = ROOT / "dataplane/testdata"
+        named = set(re.findall(r"`(\w+)`", (folder / "README.md").read_text().split("## What is where")[1]))
+        self.assertEqual(named, {config.parent.name for config in folder.glob("*/config.json")})
+
+    def test_each_case_names_its_engines(self):
+        count = {"x86": 0, "bmv2": 0, "tna": 0}
+        for config in (ROOT / "dataplane/testdata").glob("*/config.json"):
+            for engine in json.loads(config.read_text())["engines"]:
+                count[engine] += 1
+        self.assertGreaterEqual(min(count.values()), 40, count)
+
+
 class Bindings(unittest.TestCase):
     def keys(self, table):
         return [(k["name"], k["type"]["width"]) for k in BF_RT[table]["key"] if not k["name"].startswith("$")]
@@ -184,6 +199,11 @@ class Bindings(unittest.TestCase):
                 ("pipe.Ingress.job.job", "Ingress.job.set_job", r"job\.(\w+) = .*entry\.params\[(\d)\]")):
             twin = [name for name, _ in sorted(re.findall(pattern, source), key=lambda m: int(m[1])) if name != "reject"]
             self.assertEqual([name for name, _ in self.params(table, action)], twin, action)
+
+    def test_generated_parameters_agree(self):
+        rows = re.findall(r"row\.(\w+) = .*entry\.params\[(\w+)\]", cpp("dataplane/blocks/generated.cc"))
+        ours = [name for name, _ in self.params("pipe.Ingress.admission.generated", "Ingress.admission.speak_for")]
+        self.assertEqual([{"udp_dst_port": "shard"}.get(name, name) for name in ours], [name for name, _ in rows])
 
     def test_replica_parameters_agree(self):
         names = re.search(r"enum Param \{(.*?)\}", cpp("dataplane/blocks/replica.cc"), re.S).group(1)

@@ -48,6 +48,7 @@ struct SlotEntry {  // one entry of a ring but for its lanes
   uint8_t exp_max;
 };
 constexpr uint32_t kDoneBit = 0x80000000;
+constexpr uint16_t kMirrorSession = 512;  // + device port: the session that copies to it
 
 enum class Step : uint8_t {
   drop,            // nothing leaves

@@ -17,8 +17,8 @@ struct Description {
 };
 
 Description describe(const Device& device);  // one that Device::create() made
-// Which pipe owns a shard, what the packet generator stands for, our slot of a sequence number, drops in
-// egress: only a chip has a use for these; x86 knows them otherwise.
+// Which pipe owns a shard, our slot of a sequence number, drops in egress: only a chip has a use for these;
+// x86 knows them otherwise.
 bool is_chip_only(std::string_view name);
 
 }  // namespace l3dml::pipeline

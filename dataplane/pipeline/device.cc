@@ -57,6 +57,26 @@ class CounterView final : public tna::CounterTwin {
   Cell cell_;
 };
 
+class Generators final : public tna::GeneratorTwin {
+ public:
+  explicit Generators(std::vector<std::unique_ptr<PipeImpl>>* pipes) : pipes_(*pipes) {}
+  void configure(unsigned pipe, unsigned app, const tna::PacketGeneratorApp& settings) override {
+    pipes_[pipe]->generation().configure(app, settings);
+  }
+  void write_buffer(unsigned pipe, size_t offset, std::string_view bytes) override {
+    (void)pipes_[pipe]->generation().generator().write_buffer(offset, bytes);  // the driver has checked it
+  }
+  void enable(unsigned pipe, bool generate, bool match_patterns) override {
+    pipes_[pipe]->generation().enable(generate, match_patterns);
+  }
+  tna::PacketGenerator::Counters& counters(unsigned pipe, unsigned app) override {
+    return pipes_[pipe]->generation().generator().counters(app);
+  }
+
+ private:
+  std::vector<std::unique_ptr<PipeImpl>>& pipes_;
+};
+
 class DeviceImpl final : public Device {
  public:
   DeviceImpl(const DeviceConfig& config, std::span<base::PacketPool* const> pools, tna::Executor* executor)
@@ -70,7 +90,12 @@ class DeviceImpl final : public Device {
 
   Pipe& pipe(unsigned index) override { return *pipes_[index]; }
   const DeviceConfig& config() const override { return program_.config; }
-  void set_port(uint16_t port, bool up, bool checksum) override { program_.ports.at(port) = {up, checksum}; }
+  void set_port(uint16_t port, bool up, bool checksum) override {
+    PortState& state = program_.ports.at(port);
+    if (state.up && !up && port / base::kPortsPerPipe < pipes_.size())
+      pipes_[port / base::kPortsPerPipe]->generation().port_down(port);
+    state = {up, checksum};
+  }
   uint64_t drops(base::DropReason reason) const override {
     uint64_t sum = 0;
     for (const auto& pipe : pipes_) sum += pipe->drops(reason);
@@ -87,6 +112,8 @@ class DeviceImpl final : public Device {
   tna::RegisterTwin* register_array(std::string_view name) override { return find(registers_, name); }
   tna::CounterTwin* counter(std::string_view name) override { return find(counters_, name); }
   tna::ReplicationTwin* replication() override { return &program_.multicast; }
+  tna::MirrorTwin* mirrors() override { return &program_.mirrors; }
+  tna::GeneratorTwin* generator() override { return &generators_; }
   Description describe() const;
 
  private:
@@ -108,6 +135,7 @@ class DeviceImpl final : public Device {
   Program program_;
   tna::Executor& executor_;
   std::vector<std::unique_ptr<PipeImpl>> pipes_;
+  Generators generators_{&pipes_};
   std::map<std::string, std::unique_ptr<WatchedTable>, std::less<>> tables_;
   std::map<std::string, std::unique_ptr<RegisterView>, std::less<>> registers_;
   std::map<std::string, std::unique_ptr<CounterView>, std::less<>> counters_;
@@ -129,6 +157,7 @@ void DeviceImpl::watch_tables() {
 Description DeviceImpl::describe() const {
   Description d;
   d.tables["pipe.Ingress.admission.admission"] = program_.admission.shape();
+  d.tables["pipe.Ingress.admission.generated"] = blocks::GeneratedTable::shape();
   d.tables["pipe.Ingress.job.job"] = blocks::JobTable::shape();
   d.tables["pipe.Egress.replica.replica"] = blocks::ReplicaTable::shape();
   for (auto& [name, shape] : program_.forwarder.shapes()) d.tables["pipe.Ingress.forwarder." + name] = shape;
@@ -138,7 +167,9 @@ Description DeviceImpl::describe() const {
 }
 
 tna::TableTwin* DeviceImpl::table(std::string_view name) {
-  if (name == "pipe.Egress.replica.replica") return &program_.replica;  // looked up for each packet
+  // Looked up for each packet.
+  if (name == "pipe.Egress.replica.replica") return &program_.replica;
+  if (name == "pipe.Ingress.admission.generated") return &program_.generated;
   return find(tables_, name);
 }
 
@@ -248,7 +279,7 @@ unsigned DeviceImpl::steer(const base::Packet& packet) const {
 Description describe(const Device& device) { return static_cast<const DeviceImpl&>(device).describe(); }
 
 bool is_chip_only(std::string_view name) {
-  constexpr std::string_view kNames[] = {"pipe.Ingress.admission.owner", "pipe.Ingress.admission.generated",
+  constexpr std::string_view kNames[] = {"pipe.Ingress.admission.owner",
                                          "pipe.Egress.segment_sender.ring_slot", "pipe.Egress.drop_reasons"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }

@@ -34,6 +34,7 @@ PipeImpl::PipeImpl(const Program& program, unsigned index, base::PacketPool* poo
       ingress_(program, index, &state_),
       sender_(program.config.neighbors * program.config.shards_per_pipe, program.config.ring_entries,
               program.config.sync_idle_ns),
+      generation_(index),
       flows_(program.config.neighbors * program.config.shards_per_pipe, index),
       egress_(program, &sender_, &out_, drops_.data()),
       local_stack_(program, index, pool) {}
@@ -185,6 +186,7 @@ void PipeImpl::remember(const Context& ctx, const blocks::Admission::Row* admiss
 
 bool PipeImpl::classify(Context& ctx) {
   Packet* packet = ctx.packet;
+  if (packet->port % base::kPortsPerPipe == base::kRecirculationPort && speak_for(ctx)) return false;
   ctx.parsed = wire::parse(*packet);
   if (ctx.parsed.error != DropReason::none && ctx.parsed.kind == wire::Kind::other) {
     drop(packet, ctx.parsed.error);
@@ -400,6 +402,7 @@ void PipeImpl::answer_probe(Context& ctx) {
   fields.tag = ctx.head->l3dml.tag.load();
   fields.number = ctx.number;
   fields.weight = ctx.probe_answer;
+  if (ctx.again) return mirror(ctx, ctx.packet, ctx.admit->neighbor, ctx.admit->neighbor_port, fields);
   egress_.send(ctx.packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, ctx.admit->neighbor_port,
                fields, ctx.now_ns);
 }
@@ -413,8 +416,7 @@ void PipeImpl::send_nack(Context& ctx, const Hole& hole, Packet* packet) {
   fields.epoch = ctx.head->l3dml.epoch;
   fields.number = hole.end;
   fields.seq = hole.first;
-  egress_.send(packet, 0, ctx.admit->neighbor, ctx.parsed.shard, ctx.segment, ctx.admit->neighbor_port,
-               fields, ctx.now_ns);
+  mirror(ctx, packet, ctx.admit->neighbor, ctx.admit->neighbor_port, fields);
 }
 
 // NACK [seq, number): what of it still lies in its slot is sent again as new packets. Bounded by the ring,
@@ -502,6 +504,7 @@ void PipeImpl::tick(int64_t now_ns, Outbox& out) {
     fields.seq = next;
     egress_.send(packet, 0, last.neighbor, last.shard, 0, last.port, fields, now_ns);
   });
+  if (generation_.next_deadline_ns() <= now_ns) generate(now_ns, out);
 }
 
 }  // namespace l3dml::pipeline

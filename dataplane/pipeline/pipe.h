@@ -5,11 +5,13 @@
 // order, refuse_stranger() that of classify() for gradients of jobs that no table knows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
 #include "dataplane/pipeline/egress.h"
 #include "dataplane/pipeline/flow_cache.h"
+#include "dataplane/pipeline/generation.h"
 #include "dataplane/pipeline/ingress.h"
 #include "dataplane/pipeline/known_jobs.h"
 #include "dataplane/pipeline/local_stack.h"
@@ -22,7 +24,9 @@ class PipeImpl final : public Pipe {
 
   void process(std::span<base::Packet* const> burst, int64_t now_ns, Outbox& out) override;
   void tick(int64_t now_ns, Outbox& out) override;
-  int64_t next_deadline_ns() const override { return sender_.next_deadline_ns(); }
+  int64_t next_deadline_ns() const override {
+    return std::min(sender_.next_deadline_ns(), generation_.next_deadline_ns());
+  }
   uint64_t drops(base::DropReason reason) const override { return drops_[static_cast<size_t>(reason)]; }
 
   // What the driver reads and writes, at quiescence.
@@ -31,6 +35,7 @@ class PipeImpl final : public Pipe {
   uint64_t* drop_counters() { return drops_.data(); }
   void set_trace(base::TraceSink* sink, std::function<bool(const base::Packet&)> filter);
   void forget_flows() { flows_.flush(), known_jobs_.forget(); }
+  Generation& generation() { return generation_; }
 
  private:
   using Context = blocks::Context;
@@ -60,6 +65,9 @@ class PipeImpl final : public Pipe {
   void forward6(Context& ctx, const blocks::Route& route);
   void forward4(Context& ctx);
   void transmit(base::Packet* packet, uint16_t port, const wire::MacAddress& dmac);
+  // From the recirculation port: what the packet generator made (true), or an ordinary frame.
+  bool speak_for(Context& ctx);
+  void generate(int64_t now_ns, Outbox& out);
 
   void handle(Context& ctx);
   void act(Context& ctx);
@@ -71,6 +79,8 @@ class PipeImpl final : public Pipe {
   void send_up(Context& ctx);
   void answer_probe(Context& ctx);
   void send_nack(Context& ctx, const blocks::Hole& hole, base::Packet* packet);
+  // What a chip sends as a copy of the packet in hand, by the mirror session of a port.
+  void mirror(Context& ctx, base::Packet* packet, uint16_t neighbor, uint16_t port, const Outgoing& fields);
   void repair(Context& ctx);
   bool repair_one(Context& ctx, uint32_t number);
   Outgoing from_entry(const Context& ctx, wire::Type type, const blocks::SlotEntry& entry,
@@ -106,6 +116,7 @@ class PipeImpl final : public Pipe {
   IngressState state_;
   Ingress ingress_;
   blocks::SegmentSender sender_;
+  Generation generation_;
   std::array<uint64_t, base::kDropReasons> drops_{};
   FlowCache flows_;
   KnownJobs known_jobs_;

@@ -6,9 +6,11 @@
 #include "dataplane/base/limits.h"
 #include "dataplane/blocks/admission.h"
 #include "dataplane/blocks/forwarder.h"
+#include "dataplane/blocks/generated.h"
 #include "dataplane/blocks/job.h"
 #include "dataplane/blocks/replica.h"
 #include "dataplane/pipeline/device.h"
+#include "dataplane/tna/mirror.h"
 #include "dataplane/tna/multicast.h"
 
 namespace l3dml::pipeline {
@@ -25,9 +27,11 @@ struct Program {
   DeviceConfig config;
   blocks::Admission admission;
   blocks::Forwarder forwarder;
+  blocks::GeneratedTable generated;
   blocks::JobTable job;
   blocks::ReplicaTable replica;
   tna::Multicast multicast;
+  tna::MirrorTable mirrors;
   std::array<PortState, base::kPortsPerPipe * 4> ports{};
 };
 

@@ -7,9 +7,15 @@
 #include "dataplane/server/preset_table.h"
 #include "dataplane/server/single_table.h"
 #include "dataplane/server/text.h"
+#include "dataplane/tna/mirror.h"
+#include "dataplane/tna/packet_generator.h"
 
 namespace l3dml::server {
 namespace {
+
+tna::GeneratorTwin* generator_of(const Device& device) {
+  return device.twin == nullptr ? nullptr : device.twin->generator();
+}
 
 // Sessions of a Tofino 1: 1015 takes what deflects on drop, the last eight coalesce.
 class MirrorTable final : public EntryTable {
@@ -17,7 +23,24 @@ class MirrorTable final : public EntryTable {
   using EntryTable::EntryTable;
   static constexpr uint32_t kFirstCoalescing = 1016, kSessions = 1024;
   static constexpr uint32_t kCoalescing = 1;  // action
-  static constexpr uint32_t kPort = 7, kPortValid = 8, kMaxLength = 23;
+  enum Field : uint32_t {
+    kEnable = 5,
+    kDirection,
+    kPort,
+    kPortValid,
+    kQueue,
+    kCos,
+    kColor,
+    kGroupA = 14,
+    kGroupAValid,
+    kGroupB,
+    kGroupBValid,
+    kL1Xid,
+    kL2Xid,
+    kRid,
+    kCopyToCpu = 22,
+    kMaxLength
+  };
 
   absl::Status insert(WriteContext& context, Key key, const Data& data) override {
     if (EntryTable::find(key) != nullptr) return wrong("the session exists");
@@ -40,8 +63,47 @@ class MirrorTable final : public EntryTable {
       return wrong(concat("there is no device port ", port));
     return absl::OkStatus();
   }
+  void stored(WriteContext& context, tna::Handle, const Row& row, const Data*) override {
+    tna::MirrorTwin* const mirrors = device_.twin == nullptr ? nullptr : device_.twin->mirrors();
+    if (mirrors == nullptr) return;
+    context.transaction.on_commit(
+        [mirrors, sid = sid_of(row), session = session_of(row.data)] { mirrors->set(sid, session); });
+  }
+  void removed(WriteContext& context, tna::Handle, const Row& row) override {
+    tna::MirrorTwin* const mirrors = device_.twin == nullptr ? nullptr : device_.twin->mirrors();
+    if (mirrors == nullptr) return;
+    context.transaction.on_commit([mirrors, sid = sid_of(row)] { mirrors->remove(sid); });
+  }
 
  private:
+  static uint16_t sid_of(const Row& row) { return static_cast<uint16_t>(to_uint(row.key.fields[0].value)); }
+  static tna::MirrorSession session_of(const Data& data) {
+    const auto number = [&](uint32_t field) { return static_cast<uint16_t>(get_uint(data.fields, field)); };
+    const auto valid = [&](uint32_t field, uint32_t flag) {
+      return get_bool(data.fields, flag) ? std::optional(number(field)) : std::nullopt;
+    };
+    tna::MirrorSession session;
+    session.enabled = get_bool(data.fields, kEnable);
+    const std::string direction = get_text(data.fields, kDirection);
+    session.direction = direction == "INGRESS"  ? tna::Gress::ingress
+                        : direction == "EGRESS" ? tna::Gress::egress
+                                                : tna::Gress::both;
+    session.ucast_egress_port = valid(kPort, kPortValid);
+    session.mcast_grp_a = valid(kGroupA, kGroupAValid);
+    session.mcast_grp_b = valid(kGroupB, kGroupBValid);
+    session.rid = number(kRid);
+    session.level1_exclusion_id = number(kL1Xid);
+    session.level2_exclusion_id = number(kL2Xid);
+    session.qid = static_cast<uint8_t>(number(kQueue));
+    session.ingress_cos = static_cast<uint8_t>(number(kCos));
+    const std::string color = get_text(data.fields, kColor);
+    session.packet_color = color == "RED"      ? tna::Color::red
+                           : color == "YELLOW" ? tna::Color::yellow
+                                               : tna::Color::green;
+    session.copy_to_cpu = get_bool(data.fields, kCopyToCpu);
+    session.max_pkt_len = number(kMaxLength);
+    return session;
+  }
   absl::Status wrong(std::string_view what) const { return error(absl::StatusCode::kInvalidArgument, what); }
 };
 
@@ -68,6 +130,22 @@ class GeneratorPortTable final : public PresetTable {
       return error(absl::StatusCode::kInvalidArgument, concat("device port ", port, " generates no packets"));
     return absl::OkStatus();
   }
+  // A pipe generates, or looks for patterns, while one of its ports does.
+  void changed(WriteContext& context, Place) override {
+    tna::GeneratorTwin* const generator = generator_of(device_);
+    if (generator == nullptr) return;
+    context.transaction.on_commit([this, generator] {
+      std::vector<std::pair<bool, bool>> pipes(device_.pipes);
+      for (size_t i = 0; i < keys().size(); ++i) {
+        auto& [generates, matches] = pipes[to_uint(keys()[i].fields[0].value) >> 7];
+        const Fields& fields = row({0, i}).fields;
+        generates = generates || get_bool(fields, kGenerate);
+        matches = matches || get_bool(fields, kPattern);
+      }
+      for (unsigned pipe = 0; pipe < device_.pipes; ++pipe)
+        generator->enable(pipe, pipes[pipe].first, pipes[pipe].second);
+    });
+  }
 
  private:
   absl::Status no_hw() const {
@@ -84,23 +162,102 @@ class GeneratorPortTable final : public PresetTable {
 class GeneratorAppTable final : public PresetTable {
  public:
   GeneratorAppTable(const TableInfo& info, const Device& device)
-      : PresetTable(info, device, number_keys(apps(info.size), 4)) {}
+      : PresetTable(info, device, number_keys(apps(info.size), 4), true) {}
+
+  // Counters that are written are set; those of a running application go on counting from there.
+  absl::Status modify(WriteContext& context, const Key& key, const Data& data) override {
+    if (absl::Status status = PresetTable::modify(context, key, data); !status.ok()) return status;
+    tna::GeneratorTwin* const generator = generator_of(device_);
+    if (generator == nullptr) return absl::OkStatus();
+    const auto app = static_cast<unsigned>(to_uint(key.fields[0].value));
+    context.transaction.on_commit([this, generator, app, pipe = context.target.pipe, data] {
+      for (unsigned p = 0; p < device_.pipes; ++p) {
+        if (pipe != kAllPipes && pipe != p) continue;
+        tna::PacketGenerator::Counters& counters = generator->counters(p, app);
+        for (const auto& [field, cell] :
+             {std::pair(kBatches, &counters.batches), std::pair(kPackets, &counters.packets),
+              std::pair(kTriggers, &counters.triggers)})
+          if (find_field(data.fields, field) != nullptr) *cell = get_uint(data.fields, field);
+      }
+    });
+    return absl::OkStatus();
+  }
 
  protected:
-  static constexpr uint32_t kEnable = 12, kLength = 13, kOffset = 14, kSource = 15;
+  enum Action : uint32_t { kOneShot = 1, kPeriodic, kPortDown, kRecirculation };
+  enum Field : uint32_t {
+    kTimer = 1,
+    kPatternValue = 4,
+    kPatternMask,
+    kEnable = 12,
+    kLength,
+    kOffset,
+    kSource,
+    kIncrement,
+    kBatchCount,
+    kPerBatch,
+    kIbg,
+    kIbgJitter,
+    kIpg,
+    kIpgJitter,
+    kBatches,
+    kPackets,
+    kTriggers
+  };
   absl::Status check(Place, const Data& full, const Data&) override {
     const uint64_t offset = get_uint(full.fields, kOffset), length = get_uint(full.fields, kLength);
     if (offset % kBufferUnit != 0) return wrong(concat("offset ", offset, " is not a multiple of 16"));
     if (offset + length > kBufferBytes) return wrong("the packet does not lie inside the buffer");
     if (get_uint(full.fields, kSource) >= PortMap::kPortsPerPipe)
       return wrong("the source port is one of the pipe: below 72");
-    if (get_bool(full.fields, kEnable) && full.action_id == 0)
-      return wrong("an app that runs needs a trigger");
+    if (!get_bool(full.fields, kEnable)) return absl::OkStatus();
+    if (full.action_id == 0) return wrong("an app that runs needs a trigger");
+    if (length == 0) return wrong("an app that runs needs a packet: pkt_len is 0");
+    if ((full.action_id == kOneShot || full.action_id == kPeriodic) && get_uint(full.fields, kTimer) == 0)
+      return wrong("timer_nanosec must be more than 0");
     return absl::OkStatus();
+  }
+  void changed(WriteContext& context, Place place) override {
+    tna::GeneratorTwin* const generator = generator_of(device_);
+    if (generator == nullptr) return;
+    context.transaction.on_commit([generator, place, app = app_of(row(place))] {
+      generator->configure(place.pipe, static_cast<unsigned>(place.index), app);
+    });
+  }
+  bool presents() const override { return generator_of(device_) != nullptr; }
+  void present(Place place, Fields& fields) override {
+    const tna::PacketGenerator::Counters& counters =
+        generator_of(device_)->counters(place.pipe, static_cast<unsigned>(place.index));
+    set_field(fields, kBatches, from_uint(counters.batches, 8));
+    set_field(fields, kPackets, from_uint(counters.packets, 8));
+    set_field(fields, kTriggers, from_uint(counters.triggers, 8));
   }
 
  private:
   absl::Status wrong(std::string_view what) const { return error(absl::StatusCode::kInvalidArgument, what); }
+  static tna::PacketGeneratorApp app_of(const Data& data) {
+    using Trigger = tna::PacketGeneratorApp::Trigger;
+    constexpr Trigger kTriggers[] = {Trigger::one_shot, Trigger::periodic, Trigger::port_down,
+                                     Trigger::recirculation};
+    const auto number = [&](uint32_t field) { return static_cast<uint32_t>(get_uint(data.fields, field)); };
+    tna::PacketGeneratorApp app;
+    if (data.action_id != 0) app.trigger = kTriggers[data.action_id - 1];
+    app.enabled = get_bool(data.fields, kEnable);
+    app.timer_ns = app.timed() ? number(kTimer) : 0;
+    app.pattern_value = number(kPatternValue);
+    app.pattern_mask = number(kPatternMask);
+    app.pkt_len = static_cast<uint16_t>(number(kLength));
+    app.pkt_buffer_offset = static_cast<uint16_t>(number(kOffset));
+    app.source_port = static_cast<uint16_t>(number(kSource));
+    app.increment_source_port = get_bool(data.fields, kIncrement);
+    app.batch_count = static_cast<uint16_t>(number(kBatchCount));
+    app.packets_per_batch = static_cast<uint16_t>(number(kPerBatch));
+    app.ibg_ns = number(kIbg);
+    app.ibg_jitter_ns = number(kIbgJitter);
+    app.ipg_ns = number(kIpg);
+    app.ipg_jitter_ns = number(kIpgJitter);
+    return app;
+  }
   static std::vector<uint32_t> apps(uint32_t count) {
     std::vector<uint32_t> out(count);
     for (uint32_t i = 0; i < count; ++i) out[i] = i;
@@ -126,11 +283,13 @@ class GeneratorBufferTable final : public Table {
                    concat("the key names ", piece->second, " bytes, given are ", given.size()));
     context.transaction.on_undo([this, old = bytes_] { bytes_ = old; });
     std::copy(given.begin(), given.end(), bytes_.begin() + piece->first);
+    publish(context, piece->first, std::string(given.begin(), given.end()));
     return absl::OkStatus();
   }
   absl::Status clear(WriteContext& context) override {
     context.transaction.on_undo([this, old = bytes_] { bytes_ = old; });
     std::fill(bytes_.begin(), bytes_.end(), 0);
+    publish(context, 0, std::string(kBufferBytes, '\0'));
     return absl::OkStatus();
   }
   absl::Status read(const ReadQuery& query, const Key& key, const Emit& emit) override {
@@ -152,6 +311,14 @@ class GeneratorBufferTable final : public Table {
       return error(absl::StatusCode::kInvalidArgument,
                    "a piece of the buffer begins at a multiple of 16 and ends by 16384");
     return std::pair(static_cast<uint32_t>(offset), static_cast<uint32_t>(size));
+  }
+  // Every pipe has a buffer, all with the same packets.
+  void publish(WriteContext& context, uint32_t offset, std::string bytes) {
+    tna::GeneratorTwin* const generator = generator_of(device_);
+    if (generator == nullptr) return;
+    context.transaction.on_commit([this, generator, offset, bytes = std::move(bytes)] {
+      for (unsigned pipe = 0; pipe < device_.pipes; ++pipe) generator->write_buffer(pipe, offset, bytes);
+    });
   }
   std::vector<uint32_t> bytes_;
 };

@@ -206,6 +206,54 @@ TEST(PacketGenerator, sends_no_more_than_asked_for_and_nothing_once_disabled) {
   EXPECT_TRUE(generate(generator, 200'000).empty());
 }
 
+TEST(PacketGenerator, a_port_that_goes_down_triggers_once_until_all_is_sent) {
+  PacketGenerator generator(1);
+  PacketGeneratorApp a = app(PacketGeneratorApp::Trigger::port_down);
+  a.timer_ns = 0, a.packets_per_batch = 1, a.ipg_ns = 100;
+  ASSERT_TRUE(generator.configure(2, a, 0).ok());
+  EXPECT_EQ(generator.next_deadline_ns(), base::kNever) << "no timer";
+  generator.port_down(1 * 128 + 5, 1000);
+  generator.port_down(1 * 128 + 6, 1050);  // the first one's second packet is still to come
+  const auto packets = generate(generator, 2000);
+  ASSERT_EQ(packets.size(), 2u);
+  EXPECT_EQ(packets[0].bytes.substr(0, 6), std::string("\x0a\0\0\x85\0\0", 6)) << "port 133, packet 0";
+  EXPECT_EQ(packets[1].bytes.substr(0, 6), std::string("\x0a\0\0\x85\0\1", 6));
+  generator.port_down(1 * 128 + 6, 3000);
+  EXPECT_EQ(generate(generator, 3000).size(), 1u);
+  EXPECT_EQ(generator.counters(2).triggers, 2u);
+}
+
+TEST(PacketGenerator, a_recirculated_packet_triggers_what_waits_for_its_pattern) {
+  PacketGenerator generator(0);
+  PacketGeneratorApp a = app(PacketGeneratorApp::Trigger::recirculation);
+  a.pattern_value = 0x12340000, a.pattern_mask = 0xffff0000;
+  ASSERT_TRUE(generator.configure(0, a, 0).ok());
+  generator.recirculated(0x12350000, 10);
+  EXPECT_TRUE(generate(generator, 10).empty());
+  generator.recirculated(0x1234abcd, 20);
+  const auto packets = generate(generator, 20);
+  ASSERT_EQ(packets.size(), 1u);
+  EXPECT_EQ(packets[0].bytes.substr(0, 4), std::string("\0\x34\xab\xcd", 4));
+}
+
+TEST(PacketGenerator, jitter_delays_by_less_than_was_said) {
+  PacketGenerator generator(0);
+  PacketGeneratorApp a = app(PacketGeneratorApp::Trigger::one_shot);
+  a.packets_per_batch = 99, a.ipg_ns = 100, a.ipg_jitter_ns = 50;
+  ASSERT_TRUE(generator.configure(0, a, 0).ok());
+  int64_t last = generator.next_deadline_ns();
+  bool differs = false;
+  for (int i = 0; i < 99; ++i) {
+    ASSERT_EQ(generate(generator, last).size(), 1u);
+    const int64_t gap = generator.next_deadline_ns() - last;
+    EXPECT_GE(gap, 100);
+    EXPECT_LT(gap, 150);
+    differs = differs || gap != 100;
+    last += gap;
+  }
+  EXPECT_TRUE(differs);
+}
+
 TEST(PacketGenerator, refuses_what_the_chip_has_no_room_for) {
   PacketGenerator generator(0);
   EXPECT_FALSE(generator.configure(8, {}, 0).ok());

@@ -26,15 +26,23 @@ struct MirrorSession {
   uint16_t max_pkt_len = 0;  // bytes; 0: not cut
 };
 
-class MirrorTable {
+// Sessions as a driver sees them; calls are made inside Executor::run().
+class MirrorTwin {
  public:
-  // Inside Executor::run(); false: there is no such session number.
-  bool set(uint16_t sid, const MirrorSession& session) {
+  virtual ~MirrorTwin() = default;
+  virtual bool set(uint16_t sid, const MirrorSession& session) = 0;  // false: there is no such session number
+  virtual void remove(uint16_t sid) = 0;
+};
+
+class MirrorTable final : public MirrorTwin {
+ public:
+  bool set(uint16_t sid, const MirrorSession& session) override {
     if (sid >= kMirrorSessions) return false;
     sessions_[sid] = session;
     return true;
   }
-  void remove(uint16_t sid) { sessions_.erase(sid); }
+  void remove(uint16_t sid) override { sessions_.erase(sid); }
+  bool exists(uint16_t sid) const { return sessions_.contains(sid); }
 
   // The session if a copy is to be made of a packet in this direction.
   const MirrorSession* find(uint16_t sid, Gress direction) const {

@@ -114,6 +114,9 @@ class ReplicationTwin {
   virtual void set_prune(uint16_t l2_xid, std::vector<uint16_t> ports) = 0;
 };
 
+class MirrorTwin;     // mirror.h
+class GeneratorTwin;  // packet_generator.h
+
 // What a device offers its driver. Null where the program has no such object (then only the shadow holds
 // state).
 class DeviceTwin {
@@ -125,6 +128,8 @@ class DeviceTwin {
   virtual RegisterTwin* register_array(std::string_view name) = 0;
   virtual CounterTwin* counter(std::string_view name) = 0;
   virtual ReplicationTwin* replication() = 0;
+  virtual MirrorTwin* mirrors() { return nullptr; }
+  virtual GeneratorTwin* generator() { return nullptr; }
   // Hands over the digests packed since the last call.
   virtual void take_digests(std::vector<Digest>&) {}
 };

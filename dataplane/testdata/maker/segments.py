@@ -1,6 +1,9 @@
 """Lossless segments: holes, NACK, SYNC, repairs and where they end."""
 
+import struct
+
 from case import FIRST
+from frames import FLAG_DOWN
 from registry import X86, case
 
 
@@ -114,6 +117,20 @@ def sent_seq_wraps(job):
         job.up(0, FIRST + number)
         job.up(1, FIRST + number)
     job.nack(0, 0xFFFFFFFF, 1)
+
+
+@case("a packet of the generator becomes the SYNC of the segment it stands for, or is dropped")
+def generated(job):
+    job.up(0)
+    job.up(1)
+    for child in (0, 1):
+        job.case.table("pipe.Ingress.admission.generated", {"hdr.generator.packet": child}, "Ingress.admission.speak_for",
+                       {"neighbor": job.pair + 1 + child, "port": 1 + child, "job": job.job, "epoch": job.epoch,
+                        "flags": FLAG_DOWN, "udp_dst_port": 19507})
+    job.sync(0, 0)
+    _, _, form = job.case.packets.pop()
+    for number in (1, 0, 2, 1):
+        job.case.packet(68, struct.pack(">BBHH", 0, 0, 7, number) + form)
 
 
 @case("a segment that falls quiet sends SYNC three times", X86)
