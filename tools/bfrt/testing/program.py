@@ -1,6 +1,7 @@
 """bf-rt.json of a small program that has one of everything, written as a compiler writes it; and of one with the table
 names that SwitchML's controller asks for. Both have no pipeline: the driver alone answers."""
 import json
+import sys
 
 
 def number(name, identity, kind="uint32", **more):
@@ -103,3 +104,8 @@ def switchml(path):
         p.match("pipe.Egress." + name, [key("eg_md.worker", 1, 16)],
                 [p.action("Egress.%s.set" % name, number("mac", 1, 48), number("ip", 2, 32))])
     p.write(path)
+
+
+if __name__ == "__main__":  # for tests that are not Python
+    one_of_everything(sys.argv[1])
+    switchml(sys.argv[2])
