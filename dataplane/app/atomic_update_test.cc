@@ -103,65 +103,98 @@ class Sink final : public io::Port {
   Seen& seen_;
 };
 
-TEST(AtomicUpdate, no_packet_sees_half_of_an_entry_or_of_a_request) {
-  base::HeapPool pool(4096);
-  base::PacketPool* pools[] = {&pool};
-  base::MonotonicClock clock;
-  pipeline::WorkerGroup workers(clock);
-  pipeline::DeviceConfig config;
-  config.slots = 1024;
-  config.neighbors = 64;
-  config.ring_entries = 4096;
-  config.mac = kSwitchMac;
-  const auto device = pipeline::Device::create(config, pools, &workers);
-  Source source(pool);
-  Seen seen;
-  Sink first(kPorts[0], seen), second(kPorts[1], seen);
-  pipeline::PipeWiring wiring;
-  wiring.pipe = &device->pipe(0);
-  wiring.inputs.push_back({&source, 3});
-  wiring.outputs[1] = &first;
-  wiring.outputs[2] = &second;
-  for (uint16_t port = 1; port <= 3; ++port) device->set_port(port, true, false);
-  workers.add({.poll = true}).add(wiring);
+// A switch that forwards as fast as it can, and a client that tells it where to.
+class AtomicUpdate : public ::testing::Test {
+ protected:
+  using Update = bfrt_proto::Update;
 
-  auto driver = server::Driver::create({.program_name = "l3dml",
-                                        .program_json = server::testing::file_text(L3DML_PROGRAM_JSON),
-                                        .twin = device.get()});
-  ASSERT_TRUE(driver.ok()) << driver.status();
-  server::BfrtServer bfrt;
-  ASSERT_TRUE(bfrt.add_device(*std::move(driver)).ok());
-  ASSERT_TRUE(bfrt.start("127.0.0.1:0").ok());
-  const auto served = bfrt.driver(0);
-  server::testing::Client client("127.0.0.1:" + std::to_string(bfrt.port()), served->program(),
-                                 served->fixed());
-  ASSERT_TRUE(client.subscribe().ok());
-  ASSERT_TRUE(client.bind("l3dml").ok());
+  void SetUp() override {
+    pipeline::DeviceConfig config;
+    config.slots = 1024;
+    config.neighbors = 64;
+    config.ring_entries = 4096;
+    config.mac = kSwitchMac;
+    base::PacketPool* pools[] = {&pool_};
+    device_ = pipeline::Device::create(config, pools, &workers_);
+    pipeline::PipeWiring wiring;
+    wiring.pipe = &device_->pipe(0);
+    wiring.inputs.push_back({&source_, 3});
+    wiring.outputs[1] = &first_;
+    wiring.outputs[2] = &second_;
+    for (uint16_t port = 1; port <= 3; ++port) device_->set_port(port, true, false);
+    workers_.add({.poll = true}).add(wiring);
 
-  using bfrt_proto::Update;
-  auto request = [&](Update::Type type, uint16_t port) {
-    std::vector<Update> updates;
-    for (unsigned which : {0u, 1u}) {
-      server::testing::KeyPart key{.field = "hdr.ipv6.dst_addr", .text = bytes_of(destination(which))};
-      updates.push_back(
-          client.update(type, client.entry("forwarder.host6", {key}, "forward",
-                                           {{"port", uint64_t{port}}, {"dmac", kHostMac + port}})));
-    }
-    return updates;
-  };
-  ASSERT_TRUE(client.write(request(Update::INSERT, 1)).ok());
-  workers.start();
-  constexpr int kRequests = 400;
-  for (int i = 0; i < kRequests; ++i) {
-    const auto result = client.write(request(Update::MODIFY, kPorts[(i + 1) % 2]));
+    auto driver = server::Driver::create({.program_name = "l3dml",
+                                          .program_json = server::testing::file_text(L3DML_PROGRAM_JSON),
+                                          .twin = device_.get()});
+    ASSERT_TRUE(driver.ok()) << driver.status();
+    ASSERT_TRUE(bfrt_.add_device(*std::move(driver)).ok());
+    ASSERT_TRUE(bfrt_.start("127.0.0.1:0").ok());
+    const auto served = bfrt_.driver(0);
+    client_ = std::make_unique<server::testing::Client>("127.0.0.1:" + std::to_string(bfrt_.port()),
+                                                        served->program(), served->fixed());
+    ASSERT_TRUE(client_->subscribe().ok());
+    ASSERT_TRUE(client_->bind("l3dml").ok());
+    ASSERT_TRUE(client_->write(to_both(Update::INSERT, 1)).ok());
+    workers_.start();
+  }
+  void TearDown() override {
+    workers_.stop();
+    EXPECT_EQ(seen_.packets, source_.made) << "no packet is lost to an update";
+  }
+
+  Update route(Update::Type type, unsigned which, uint16_t port, uint64_t mac) {
+    const server::testing::KeyPart key{.field = "hdr.ipv6.dst_addr", .text = bytes_of(destination(which))};
+    return client_->update(
+        type, client_->entry("forwarder.host6", {key}, "forward", {{"port", uint64_t{port}}, {"dmac", mac}}));
+  }
+  std::vector<Update> to_both(Update::Type type, uint16_t port) {
+    return {route(type, 0, port, kHostMac + port), route(type, 1, port, kHostMac + port)};
+  }
+  void write(const std::vector<Update>& updates) {
+    const auto result = client_->write(updates);
     ASSERT_TRUE(result.ok()) << result.status.error_message();
   }
-  workers.stop();
-  EXPECT_EQ(seen.torn_entry, 0u);
-  EXPECT_EQ(seen.torn_request, 0u);
-  EXPECT_EQ(seen.packets, source.made) << "no packet is lost to an update";
-  EXPECT_GT(seen.at_port[1], 0u);
-  EXPECT_GT(seen.at_port[2], 0u);
+
+  base::HeapPool pool_{4096};
+  base::MonotonicClock clock_;
+  pipeline::WorkerGroup workers_{clock_};
+  std::unique_ptr<pipeline::Device> device_;
+  Source source_{pool_};
+  Seen seen_;
+  Sink first_{kPorts[0], seen_}, second_{kPorts[1], seen_};
+  server::BfrtServer bfrt_;
+  std::unique_ptr<server::testing::Client> client_;
+};
+
+TEST_F(AtomicUpdate, no_packet_sees_half_of_an_entry_or_of_a_request) {
+  constexpr int kRequests = 400;
+  for (int i = 0; i < kRequests; ++i) write(to_both(Update::MODIFY, kPorts[(i + 1) % 2]));
+  workers_.stop();
+  EXPECT_EQ(seen_.torn_entry, 0u);
+  EXPECT_EQ(seen_.torn_request, 0u);
+  EXPECT_GT(seen_.at_port[1], 0u);
+  EXPECT_GT(seen_.at_port[2], 0u);
+}
+
+// What the test above would see of a switch that took a request apart: the same changes, an update a request.
+TEST_F(AtomicUpdate, packets_do_see_what_lies_between_two_requests) {
+  constexpr int kAtMost = 20'000;
+  for (int i = 0; i < kAtMost && seen_.torn_request == 0; ++i)
+    for (unsigned which : {0u, 1u}) {
+      const uint16_t port = kPorts[(i + 1) % 2];
+      write({route(Update::MODIFY, which, port, kHostMac + port)});
+    }
+  EXPECT_GT(seen_.torn_request, 0u);
+  EXPECT_EQ(seen_.torn_entry, 0u);
+}
+
+// And of one that gave a packet the port of one entry and the address of another.
+TEST_F(AtomicUpdate, an_address_that_is_not_the_ports_is_seen) {
+  constexpr int kAtMost = 20'000;
+  for (int i = 0; i < kAtMost && seen_.torn_entry == 0; ++i)
+    write({route(Update::MODIFY, 0, 1, kHostMac + 2)});
+  EXPECT_GT(seen_.torn_entry, 0u);
 }
 
 }  // namespace
