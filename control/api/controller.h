@@ -97,7 +97,7 @@ class Controller {
   Topology topology() const;
   std::vector<DeviceView> devices() const;
   std::vector<RouteView> routes(const std::string& site) const;  // empty: of all
-  StatisticsView statistics(const std::string& site) const;      // reads the devices
+  StatisticsView statistics(const std::string& site) const;      // reads the devices; of ended jobs: the last
   std::vector<EventRecord> events(uint64_t after) const;
   // Waits until something is newer than `version` or the time is over; returns the version there is.
   uint64_t wait_change(uint64_t version, int64_t timeout_ms) const;
@@ -133,12 +133,16 @@ class Controller {
   void write_job(Job& job);
   absl::Status start_numbers(JobPlan* plan);
 
-  void finish_job(Job& job, const std::string& reason);
+  absl::StatusOr<Job*> begin_job(const JobSpecification& wanted, const std::string& token,
+                                 const std::vector<std::string>& groups);
+  absl::StatusOr<Job*> with_group(Job& job, const std::string& group);  // begun anew if it is another
+  void finish_job(Job& job, const std::string& reason, bool by_loss = false);
   void end_if_all_left(Job& job);
   void lose_member(Job& job, uint32_t rank, const std::string& reason);
   void make_coordinators(Job& job);
   void tell_coordinators(Job& job, const Report& report);
   void carry(Job& job);  // what the coordinators say, until they say nothing more
+  bool carry_joiners(Job& job);
   void obey(Job& job, uint32_t stripe, const Command& command);
   std::optional<EpochPlan> replan(Job& job, uint32_t stripe, const std::set<MemberId>& members,
                                   const std::set<SwitchId>& switches);
@@ -148,6 +152,7 @@ class Controller {
   void event(const std::string& kind, const std::string& subject, const std::string& text);
   absl::StatusOr<Job*> admitted(const std::string& name, const std::string& token);
   JobView view(const Job& job) const;
+  std::vector<StatisticsView::Segment> segments_of(const Job& job, SiteId site) const;  // reads the device
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -46,7 +46,7 @@ bool Controller::Job::in_change() const {
 void Controller::make_coordinators(Job& job) {
   std::set<MemberId> members;
   for (size_t rank = 0; rank < job.record.members.size(); ++rank)
-    if (!job.record.members[rank].left && !job.record.members[rank].lost)
+    if (const MemberRecord& m = job.record.members[rank]; !m.left && !m.lost && !m.starting)
       members.insert(static_cast<MemberId>(rank));
   std::set<SwitchId> switches;
   for (size_t site = 0; site < sites_.size(); ++site)
@@ -109,7 +109,7 @@ absl::StatusOr<uint64_t> Controller::attach(const std::string& name, const std::
     Coordinator& coordinator = *job.stripes[i].coordinator;
     coordinator.heard_change(standings[i].change, now_ns);
     if (!coordinator.members().contains(rank)) {
-      coordinator.handle(MemberJoins{rank}, now_ns);
+      if (!job.starting.contains(rank)) job.waiting_to_start.insert(rank);
       continue;
     }
     if (const auto last = attendant.last.find(i); changing(coordinator.phase()) &&
@@ -176,7 +176,7 @@ void Controller::tell_coordinators(Job& job, const Report& report) {
 
 void Controller::carry(Job& job) {
   for (bool more = true; more && job.live();) {
-    more = false;
+    more = carry_joiners(job);
     for (uint32_t i = 0; i < job.stripes.size() && job.live(); ++i) {
       for (const Command& command : job.stripes[i].coordinator->take_commands()) {
         more = true;
@@ -186,7 +186,7 @@ void Controller::carry(Job& job) {
     }
     for (const Job::Stripe& stripe : job.stripes)
       if (job.live() && stripe.coordinator->phase() == Coordinator::Phase::ended) {
-        finish_job(job, absl::StrCat("a change of the job failed: ", stripe.coordinator->end_reason()));
+        finish_job(job, absl::StrCat("a change of the job failed: ", stripe.coordinator->end_reason()), true);
         break;
       }
   }

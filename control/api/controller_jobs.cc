@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/api/controller_state.h"
+#include "control/api/job_request.h"
 #include "control/api/member_config.h"
 #include "control/install/install.h"
-#include "control/jobs/form.h"
 #include "control/jobs/stamps.h"
 #include "control/store/plan_json.h"
 
@@ -14,37 +14,6 @@ namespace {
 
 constexpr double kLeastLeaseS = 1, kLeastTimeoutS = 1;
 constexpr uint32_t kLeastMtu = 1280;  // IPv6
-
-// What is wished for, or less where a switch holds less: the plan says how many it became.
-uint32_t lanes_for_all(const std::vector<DeviceResources>& devices, uint32_t lanes) {
-  for (const DeviceResources& device : devices) lanes = std::min(lanes, device.capability.lanes);
-  return lanes;
-}
-
-absl::StatusOr<JobRequest> request_of(const Topology& topology, const std::vector<HostRecord>& hosts,
-                                      const std::vector<DeviceResources>& devices,
-                                      const JobSpecification& specification) {
-  JobRequest request;
-  request.name = specification.name;
-  request.sizing.lanes = lanes_for_all(devices, specification.lanes);
-  for (const std::string& name : specification.hosts) {
-    const HostId host = topology.find_host(name);
-    if (host < 0 || hosts[host].removed) return absl::NotFoundError(absl::StrCat("there is no host ", name));
-    request.members.push_back(host);
-  }
-  for (const auto& [name, share] : specification.roots) {
-    const SiteId site = topology.find_site(name);
-    if (site < 0) return absl::NotFoundError(absl::StrCat("there is no site ", name));
-    request.stripes.push_back({site, share > 0 ? share : 1, {specification.inner, 2}});
-  }
-  if (!request.stripes.empty()) return request;
-  auto form = choose_form(
-      topology, request.members, request.sizing,
-      {.stripes = static_cast<int>(specification.stripes), .inner = specification.inner, .bytes = 4e6});
-  if (!form.ok()) return form.status();
-  request.stripes = *std::move(form);
-  return request;
-}
 
 absl::Status check(const JobSpecification& wanted) {
   if (wanted.name.empty()) return absl::InvalidArgumentError("a job needs a name");
@@ -124,7 +93,17 @@ absl::StatusOr<JobView> Controller::create_job(const JobSpecification& wanted) {
     same.token = found->second->record.token;
     return same;
   }
-  auto request = request_of(topology_, hosts_, resources_, wanted);
+  const auto job = begin_job(wanted, options_.new_token(), {});
+  if (!job.ok()) return job.status();
+  JobView created = view(**job);
+  created.token = (*job)->record.token;
+  return created;
+}
+
+absl::StatusOr<Controller::Job*> Controller::begin_job(const JobSpecification& wanted,
+                                                       const std::string& token,
+                                                       const std::vector<std::string>& groups) {
+  auto request = request_of(topology_, resources_, wanted);
   if (!request.ok()) return request.status();
   if (65535 - next_job_ < static_cast<int>(request->stripes.size())) next_job_ = 1;
   request->first_job = next_job_;
@@ -138,7 +117,8 @@ absl::StatusOr<JobView> Controller::create_job(const JobSpecification& wanted) {
 
   auto job = std::make_unique<Job>();
   job->record.specification = wanted;
-  job->record.token = options_.new_token();
+  job->record.token = token;
+  job->record.groups = groups;
   job->record.state = "waiting";
   job->record.plan = to_json(*plan);
   job->record.members.resize(wanted.hosts.size());
@@ -151,14 +131,35 @@ absl::StatusOr<JobView> Controller::create_job(const JobSpecification& wanted) {
   make_coordinators(*job);
   compile(*job);
   write_job(*job);
-  JobView created = view(*job);
-  created.token = job->record.token;
   const JobPlan& kept = job->plan;
-  event("job_created", wanted.name,
+  event(groups.empty() ? "job_created" : "job_begun_anew", wanted.name,
         absl::StrCat(wanted.hosts.size(), " ranks, ", kept.stripes.size(), " stripes, limited by ",
                      kept.limit));
-  jobs_.insert_or_assign(wanted.name, std::move(job));
-  return created;
+  return jobs_.insert_or_assign(wanted.name, std::move(job)).first->second.get();
+}
+
+absl::StatusOr<Controller::Job*> Controller::with_group(Job& job, const std::string& group) {
+  const std::string name = job.record.specification.name;
+  std::vector<std::string>& groups = job.record.groups;
+  if (group.empty() || (!groups.empty() && groups.back() == group)) return &job;
+  if (std::find(groups.begin(), groups.end(), group) != groups.end())
+    return absl::FailedPreconditionError(
+        absl::StrCat("another group of processes has job ", name, " now: this one was given up"));
+  if (job.live() && std::none_of(job.record.members.begin(), job.record.members.end(),
+                                 [](const MemberRecord& m) { return m.joined; })) {
+    groups.push_back(group);
+    if (absl::Status s = save_job(job); !s.ok()) return s;
+    return &job;
+  }
+  if (!job.live() && !job.record.by_loss) return &job;
+  for (const Job::Attendant& attendant : job.attendants)
+    if (job.live() && attendant.attendance != 0)
+      return absl::UnavailableError(
+          absl::StrCat("job ", name, " runs already, with another group of processes"));
+  if (job.live()) finish_job(job, "its ranks were started again", true);
+  std::vector<std::string> more = groups;
+  more.push_back(group);
+  return begin_job(JobSpecification(job.record.specification), std::string(job.record.token), more);
 }
 
 absl::Status Controller::end_job(const std::string& name, bool forget) {
@@ -172,12 +173,16 @@ absl::Status Controller::end_job(const std::string& name, bool forget) {
   return absl::OkStatus();
 }
 
-void Controller::finish_job(Job& job, const std::string& reason) {
+void Controller::finish_job(Job& job, const std::string& reason, bool by_loss) {
   for (uint32_t rank = 0; rank < job.attendants.size(); ++rank)
     if (const MemberRecord& member = job.record.members[rank]; !member.left && !member.lost)
       to_member(job, rank, {0, 0, FailMember{rank, reason}, "", false});
+  for (size_t site = 0; site < sites_.size(); ++site)
+    for (StatisticsView::Segment& segment : segments_of(job, static_cast<SiteId>(site)))
+      job.last_segments.push_back(std::move(segment));
   job.record.state = "ended";
   job.record.reason = reason;
+  job.record.by_loss = by_loss;
   job.record.plan.clear();
   job.record.next.clear();
   (void)save_job(job);  // what fails here is found again at the next start: its leases run out then
@@ -195,7 +200,7 @@ void Controller::end_if_all_left(Job& job) {
     if (!member.left && !member.lost) return;
     any_left |= member.left;
   }
-  finish_job(job, any_left ? "all ranks have left" : "all ranks are lost");
+  finish_job(job, any_left ? "all ranks have left" : "all ranks are lost", !any_left);
 }
 
 absl::StatusOr<Controller::Job*> Controller::admitted(const std::string& name, const std::string& token) {
@@ -208,7 +213,8 @@ absl::StatusOr<Controller::Job*> Controller::admitted(const std::string& name, c
 
 absl::StatusOr<MembershipView> Controller::join(const JoinCall& call) {
   const std::lock_guard lock(mutex_);
-  const auto found = admitted(call.job, call.token);
+  auto found = admitted(call.job, call.token);
+  if (found.ok()) found = with_group(**found, call.group);
   if (!found.ok()) return found.status();
   Job& job = **found;
   if (!job.live())
@@ -243,13 +249,20 @@ absl::StatusOr<MembershipView> Controller::join(const JoinCall& call) {
     rank = 0;
     while (rank < hosts.size() && !(fits(rank) && (!members[rank].joined || members[rank].lost))) ++rank;
   }
-  if (rank == hosts.size())
+  if (rank == hosts.size()) {
+    // A process that was started again may be here before the one before it is given up.
+    for (size_t r = 0; r < hosts.size(); ++r)
+      if (fits(r) && job.record.attended && members[r].joined && !members[r].left &&
+          job.attendants[r].attendance == 0)
+        return absl::UnavailableError(absl::StrCat("rank ", r, " of job ", call.job, " on host ", host,
+                                                   " is not given up yet: its lease still runs"));
     return absl::NotFoundError(absl::StrCat(
         "job ", call.job, " waits for no ",
         std::find(hosts.begin(), hosts.end(), host) == hosts.end() ? "" : "further ", "rank on host ", host));
+  }
   const bool comes_back = members[rank].lost;
   if (!again) {
-    members[rank] = {true, false, false, call.instance};
+    members[rank] = {true, false, false, comes_back, call.instance};
     job.attendants[rank] = {};
     if (job.record.state == "waiting" &&
         std::all_of(members.begin(), members.end(), [](const MemberRecord& m) { return m.joined; }))
@@ -264,7 +277,7 @@ absl::StatusOr<MembershipView> Controller::join(const JoinCall& call) {
                                       job.record.specification.timeout_s, job.record.specification.mtu),
                         host,
                         job.record.specification.lease_s,
-                        comes_back || job.plan.stripes.front().members[rank].aggregator < 0};
+                        members[rank].starting || job.plan.stripes.front().members[rank].aggregator < 0};
 }
 
 absl::StatusOr<JobView> Controller::renew(const std::string& name, const std::string& token, uint32_t rank) {
@@ -289,6 +302,8 @@ absl::Status Controller::leave(const std::string& name, const std::string& token
   job.record.members[rank].joined = job.record.members[rank].left = true;
   if (absl::Status s = save_job(job); !s.ok()) return s;
   event("member_left", name, absl::StrCat("rank ", rank));
+  if (job.starting.erase(rank) + job.waiting_to_start.erase(rank))
+    tell_coordinators(job, MemberLost{rank, "it has left"});
   end_if_all_left(job);
   return absl::OkStatus();
 }
@@ -298,8 +313,11 @@ void Controller::lose_member(Job& job, uint32_t rank, const std::string& reason)
   const std::string text =
       absl::StrCat("rank ", rank, " on host ", job.record.specification.hosts[rank], " is gone: ", reason);
   job.record.members[rank].lost = true;
+  job.starting.erase(rank);
+  job.waiting_to_start.erase(rank);
   event("member_lost", name, text);
-  if (job.record.specification.on_loss == OnLoss::end || !job.record.attended) return finish_job(job, text);
+  if (job.record.specification.on_loss == OnLoss::end || !job.record.attended)
+    return finish_job(job, text, true);
   if (absl::Status s = save_job(job); !s.ok()) event("store_failed", name, std::string(s.message()));
   end_if_all_left(job);
   if (job.live()) tell_coordinators(job, MemberLost{rank, text});

@@ -29,6 +29,7 @@ class Controller::StripePlanner final : public Planner {
                                 const std::set<SwitchId>& switches) override {
     return controller_.replan(job_, stripe_, members, switches);
   }
+  JoinPoint join_point(uint64_t begun, bool done) override;  // controller_joiners.cc
 
  private:
   Controller& controller_;
@@ -43,12 +44,19 @@ struct Controller::Job {
     bool withdrawn = false;          // devices shall hold nothing of it now
     std::optional<StripePlan> next;  // of the epoch being installed; its resources are taken, not the plan's
     std::map<SiteId, std::pair<uint32_t, uint32_t>> ranges;  // slots of the newest plan: base, ring
+    std::optional<uint64_t> stopped_at;                      // before this collective, for joiners
+    bool change_wanted = false;                              // told to the coordinator by carry()
   };
   struct Attendant {
     uint64_t attendance = 0;  // 0: no stream
     Send send;
     std::map<uint32_t, ToMember> last;  // by stripe; said again if the stream broke
   };
+
+  // Ranks that come to the running job begin together, at one collective on all stripes; who comes meanwhile
+  // waits for the next time.
+  std::set<uint32_t> starting, waiting_to_start;
+  Planner::JoinPoint join_point;  // of those that are starting
 
   JobRecord record;
   JobPlan plan;  // of the running epochs
@@ -60,6 +68,7 @@ struct Controller::Job {
   bool told_changing = false;               // as of the last word of its coordinators
   uint32_t changes = 0;
   uint64_t version = 0;
+  std::vector<StatisticsView::Segment> last_segments;  // as they were when it ended
   bool live() const { return record.state != "ended"; }
   bool in_change() const;
 };

@@ -1,5 +1,6 @@
 #include "control/api/controller.h"
 
+#include <array>
 #include <deque>
 #include <fstream>
 #include <iterator>
@@ -330,6 +331,172 @@ TEST_F(ControllerTest, a_link_that_dies_moves_routes_where_there_is_another_way)
   ASSERT_TRUE(controller_->set_link("wan", true).ok());
   EXPECT_TRUE(fakes_.at("east")->log().empty()) << "said twice";
   EXPECT_EQ(controller_->events(0).back().kind, "link_changed");
+}
+
+TEST_F(ControllerTest, a_group_that_is_started_again_begins_the_job_anew) {
+  const auto created = controller_->create_job(job());
+  const auto join = [&](const std::string& host, const std::string& group) {
+    return controller_->join({"train", created->token, host, host + group, {}, -1, group}).status();
+  };
+  for (const char* host : {"w0", "w1", "e0", "e1"}) ASSERT_TRUE(join(host, "first").ok());
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  EXPECT_EQ(join("w0", "second").code(), absl::StatusCode::kUnavailable) << "the first is at work";
+  controller_->detach("train", 2, members[2].attendance);
+  now_ns_ += 2'000'000'000;
+  controller_->tick();
+  EXPECT_EQ(controller_->job("train")->state, "ended");
+  EXPECT_EQ(admitted("west"), 0u);
+  for (const char* host : {"w0", "w1", "e0", "e1"}) ASSERT_TRUE(join(host, "second").ok());
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  EXPECT_GT(admitted("west"), 0u);
+  EXPECT_GT(controller_->job("train")->plan.stripes[0].job, created->plan.stripes[0].job)
+      << "packets of the first group find nobody";
+  EXPECT_EQ(join("w0", "first").message(),
+            "another group of processes has job train now: this one was given up");
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    ASSERT_TRUE(controller_->leave("train", created->token, rank).ok());
+  EXPECT_EQ(join("w0", "third").code(), absl::StatusCode::kFailedPrecondition) << "it has ended in peace";
+}
+
+TEST_F(ControllerTest, figures_of_a_job_are_told_after_its_end) {
+  const auto created = controller_->create_job(job());
+  const uint16_t neighbor = created->plan.stripes[0].aggregators[0].neighbors[0];
+  fakes_.at("west")->set_counter("pipe.Egress.segment_sender.repairs", neighbor, {0, 7});
+  ASSERT_TRUE(controller_->end_job("train", false).ok());
+  fakes_.at("west")->set_counter("pipe.Egress.segment_sender.repairs", neighbor,
+                                 {99, 0});  // of another job by now
+  const StatisticsView::Segment first = controller_->statistics("west").segments.at(0);
+  EXPECT_EQ(std::tuple(first.job, first.peer, first.repaired_packets), std::tuple("train", "w0", 7u));
+  ASSERT_TRUE(controller_->end_job("train", true).ok());
+  EXPECT_TRUE(controller_->statistics("west").segments.empty());
+}
+
+// A member of a job of two stripes that trains: each stripe is somewhere else in the same sequence.
+struct Trainer {
+  struct Stripe {
+    uint8_t epoch = 1;
+    uint64_t begun = 0, finished = 0;
+    std::optional<uint64_t> started_at;  // as a joiner
+  };
+  Controller* controller;
+  uint32_t rank;
+  std::array<Stripe, 2> stripes{};
+  uint64_t attendance = 0;
+  std::deque<Controller::ToMember> heard{};
+
+  void attend(const std::string& token) {
+    const auto attached =
+        controller->attach("train", token, rank, {{stripes[0].epoch, 0, false}, {stripes[1].epoch, 0, false}},
+                           [this](const Controller::ToMember& m) { heard.push_back(m); });
+    ASSERT_TRUE(attached.ok()) << attached.status();
+    attendance = *attached;
+  }
+  void answer(const Controller::ToMember& m) {
+    Stripe& stripe = stripes[m.stripe];
+    const auto say = [&](const Report& report) {
+      controller->report("train", rank, attendance, m.stripe, report);
+    };
+    if (std::holds_alternative<PauseMember>(m.command))
+      say(MemberPaused{m.change, rank, stripe.epoch, {}, stripe.begun, stripe.finished, 10 * stripe.begun});
+    const auto* resume = std::get_if<ResumeMember>(&m.command);
+    if (resume == nullptr) return;
+    stripe.epoch = resume->epoch;
+    if (m.joiner) stripe.started_at = stripe.begun = stripe.finished = resume->first_collective;
+    say(MemberResumed{m.change, rank});
+    if (!resume->stop_before) return;
+    stripe.begun = stripe.finished = std::max(stripe.begun, *resume->stop_before);
+    say(MemberDrained{m.change, rank});
+  }
+};
+
+TEST_F(ControllerTest, a_rank_that_comes_back_begins_with_one_collective_on_all_stripes) {
+  JobSpecification wanted = job();
+  wanted.on_loss = OnLoss::go_on;
+  wanted.roots = {{"west", 1.0}, {"east", 1.0}};
+  const auto created = controller_->create_job(wanted);
+  join_all(*created);
+  std::deque<Trainer> trainers;
+  for (uint32_t rank = 0; rank < 4; ++rank) trainers.push_back({controller_.get(), rank});
+  const auto settle = [&] {
+    for (bool more = true; more;) {
+      more = false;
+      for (Trainer& trainer : trainers)
+        for (; !trainer.heard.empty(); more = true) {
+          const Controller::ToMember m = trainer.heard.front();
+          trainer.heard.pop_front();
+          trainer.answer(m);
+        }
+    }
+  };
+  for (Trainer& trainer : trainers) trainer.attend(created->token);
+  controller_->detach("train", 3, trainers[3].attendance);
+  now_ns_ += 2'000'000'000;
+  controller_->tick();
+  settle();
+  ASSERT_EQ(controller_->job("train")->members[3].state, "lost");
+
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    trainers[rank].stripes[0].begun = trainers[rank].stripes[0].finished = 5;
+    trainers[rank].stripes[1].begun = 7;  // two ahead, and not done with the last
+    trainers[rank].stripes[1].finished = 6;
+  }
+  const auto back = controller_->join({"train", created->token, "e1"});
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(back->paused);
+  trainers[3] = {controller_.get(), 3};
+  trainers[3].attend(created->token);
+  settle();
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  EXPECT_EQ(trainers[3].stripes[0].started_at, 7u);
+  EXPECT_EQ(trainers[3].stripes[1].started_at, 7u);
+  const JobPlan plan = controller_->job("train")->plan;
+  for (const StripePlan& stripe : plan.stripes) EXPECT_GE(stripe.members[3].aggregator, 0);
+}
+
+TEST_F(ControllerTest, nobody_stops_for_a_rank_that_came_back_and_died_again) {
+  JobSpecification wanted = job();
+  wanted.on_loss = OnLoss::go_on;
+  const auto created = controller_->create_job(wanted);
+  join_all(*created);
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  const auto die = [&] {
+    controller_->detach("train", 3, members[3].attendance);
+    now_ns_ += 2'000'000'000;
+    controller_->tick();
+  };
+  die();
+  answer_all(members);
+  ASSERT_TRUE(controller_->join({"train", created->token, "e1"}).ok());
+  attend(controller_.get(), created->token, &members[3]);
+  std::optional<uint64_t> stop;
+  for (uint32_t rank = 0; rank < 3;
+       ++rank) {  // all are in the middle of collective 4, and are to stop after it
+    const Controller::ToMember pause = members[rank].heard.front();
+    members[rank].heard.pop_front();
+    controller_->report("train", rank, members[rank].attendance, 0,
+                        MemberPaused{pause.change, rank, 2, {}, 4, 3, 40});
+  }
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    const Controller::ToMember resume = members[rank].heard.front();
+    members[rank].heard.pop_front();
+    stop = std::get<ResumeMember>(resume.command).stop_before;
+    EXPECT_EQ(stop, 4u);
+    controller_->report("train", rank, members[rank].attendance, 0, MemberResumed{resume.change, rank});
+  }
+  die();
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    ASSERT_FALSE(members[rank].heard.empty()) << "stopped for ever";
+    const Controller::ToMember pause = members[rank].heard.front();
+    members[rank].heard.pop_front();
+    controller_->report("train", rank, members[rank].attendance, 0,
+                        MemberPaused{pause.change, rank, 3, {}, 4, 4, 40});
+  }
+  for (uint32_t rank = 0; rank < 3; ++rank)
+    EXPECT_FALSE(std::get<ResumeMember>(members[rank].heard.front().command).stop_before);
 }
 
 }  // namespace

@@ -135,32 +135,45 @@ StatisticsView Controller::statistics(const std::string& only) const {
         view.sent_bytes = statistic("$OctetsTransmittedTotal");
         all.ports.push_back(std::move(view));
       }
-    for (const auto& [job_name, job] : jobs_) {
-      if (!job->live()) continue;
-      for (const StripePlan& stripe : job->plan.stripes)
-        for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
-          const Aggregator& node = stripe.tree.aggregators[a];
-          if (node.site != static_cast<SiteId>(site)) continue;
-          for (size_t c = 0; c < node.children.size(); ++c) {
-            const uint16_t neighbor = stripe.aggregators[a].neighbors[c];
-            const Child& child = node.children[c];
-            const std::string& peer = child.kind == NodeKind::worker
-                                          ? topology_.hosts()[child.index].name
-                                          : sites_[stripe.tree.aggregators[child.index].site].name;
-            all.segments.push_back({job_name, name, peer, stripe.job,
-                                    packets("pipe.Ingress.segment_receiver.missing", neighbor),
-                                    packets("pipe.Egress.segment_sender.repairs", neighbor)});
-          }
-          if (node.parent >= 0) {
-            const uint16_t neighbor = stripe.aggregators[a].parent_neighbor;
-            all.segments.push_back({job_name, name, sites_[stripe.tree.aggregators[node.parent].site].name,
-                                    stripe.job, packets("pipe.Ingress.segment_receiver.missing", neighbor),
-                                    packets("pipe.Egress.segment_sender.repairs", neighbor)});
-          }
-        }
-    }
+    for (const auto& [job_name, job] : jobs_)
+      for (const StatisticsView::Segment& segment :
+           job->live() ? segments_of(*job, static_cast<SiteId>(site)) : job->last_segments)
+        if (segment.site == name) all.segments.push_back(segment);
   }
   return all;
+}
+
+std::vector<StatisticsView::Segment> Controller::segments_of(const Job& job, SiteId site) const {
+  std::vector<StatisticsView::Segment> segments;
+  const auto& device = devices_[site]->target;
+  bool answers = device && device->connected();  // one that does not is asked once
+  const auto add = [&](const StripePlan& stripe, const std::string& peer, uint16_t neighbor) {
+    const auto packets = [&](const char* counter) -> uint64_t {
+      if (!answers) return 0;
+      const auto value = device->read_counter(counter, neighbor);
+      answers = value.ok();
+      return value.ok() ? value->packets : 0;
+    };
+    segments.push_back({job.record.specification.name, sites_[site].name, peer, stripe.job,
+                        packets("pipe.Ingress.segment_receiver.missing"),
+                        packets("pipe.Egress.segment_sender.repairs")});
+  };
+  for (const StripePlan& stripe : job.plan.stripes)
+    for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
+      const Aggregator& node = stripe.tree.aggregators[a];
+      if (node.site != site) continue;
+      for (size_t c = 0; c < node.children.size(); ++c) {
+        const Child& child = node.children[c];
+        add(stripe,
+            child.kind == NodeKind::worker ? topology_.hosts()[child.index].name
+                                           : sites_[stripe.tree.aggregators[child.index].site].name,
+            stripe.aggregators[a].neighbors[c]);
+      }
+      if (node.parent >= 0)
+        add(stripe, sites_[stripe.tree.aggregators[node.parent].site].name,
+            stripe.aggregators[a].parent_neighbor);
+    }
+  return segments;
 }
 
 std::vector<EventRecord> Controller::events(uint64_t after) const {

@@ -57,6 +57,7 @@ JobSpecification from_proto(const api::CreateJobRequest& request) {
 JoinCall from_proto(const api::JoinRequest& request) {
   JoinCall call{request.job(), request.token(), request.host()};
   call.instance = request.instance();
+  call.group = request.group();
   call.addresses.assign(request.addresses().begin(), request.addresses().end());
   if (request.has_rank()) call.rank = static_cast<int>(request.rank());
   return call;

@@ -20,9 +20,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JobSpecification, name, hosts, r
 
 struct MemberRecord {
   bool joined = false, left = false, lost = false;
+  bool starting = false;  // came to a running job, and has not begun on all stripes
   std::string instance;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MemberRecord, joined, left, lost, instance)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MemberRecord, joined, left, lost, starting, instance)
 
 struct JobRecord {
   JobSpecification specification;
@@ -30,8 +31,10 @@ struct JobRecord {
   std::vector<MemberRecord> members;       // by rank
   bool attended = false;                   // members take part in epoch changes
   std::vector<std::string> next;           // by stripe: the plan being installed, "" if none
+  std::vector<std::string> groups;  // that have joined, one after the other; the last is the running one
+  bool by_loss = false;             // it ended since somebody was lost: another group may begin it anew
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JobRecord, specification, token, state, reason, plan, members,
-                                                attended, next)
+                                                attended, next, groups, by_loss)
 
 }  // namespace l3dml::control

@@ -67,6 +67,7 @@ struct JoinCall {
   std::string instance = "";                // of the process; a repeated call is known by it
   std::vector<std::string> addresses = {};  // IPv6
   int rank = -1;                            // any that the host has
+  std::string group = "";                   // of processes that are started together; see l3dml.proto
 };
 struct MembershipView {
   uint32_t rank = 0, world = 0;

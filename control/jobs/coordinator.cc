@@ -122,11 +122,12 @@ void Coordinator::on(const MemberResumed& report) {
 void Coordinator::on(const MemberDrained& report) {
   if (report.change != change_) return;
   undrained_.erase(report.member);
-  if (phase_ == Phase::running && undrained_.empty() && !joiners_.empty()) begin_pause();
+  if (phase_ == Phase::running && undrained_.empty() && !joiners_.empty() && !stopped_) begin_pause();
 }
 
 void Coordinator::on(const MemberLost& report) {
-  joiners_.erase(report.member);
+  // The last joiner is gone: whoever stopped for it goes on.
+  if (joiners_.erase(report.member) && joiners_.empty() && stop_before_) on(ChangeWanted{});
   if (!members_.contains(report.member)) return;
   drop_member(report.member, report.reason);
   waiting_.erase(report.member);

@@ -25,6 +25,15 @@ class Planner {
   // nullopt: no tree is possible; the job ends with an error.
   virtual std::optional<EpochPlan> plan(const std::set<MemberId>& members,
                                         const std::set<SwitchId>& switches) = 0;
+  // Where joiners begin. Stripes of one job must say the same, so whoever sees them all answers: `begun`
+  // collectives is the furthest of this stripe's members, `done` if all of them are finished. Not agreed:
+  // this stripe stops before `collective`; a change is wanted of it when that has moved or all stripes have
+  // stopped.
+  struct JoinPoint {
+    uint64_t collective = 0;
+    bool agreed = false;  // for good
+  };
+  virtual JoinPoint join_point(uint64_t begun, bool done) { return {begun, done}; }
 };
 
 struct CoordinatorConfig {
@@ -123,6 +132,8 @@ class Coordinator {
   std::map<MemberId, Start> starts_;      // of joiners that have not resumed yet
   std::set<MemberId> undrained_;          // busy with collectives before stop_before_
   std::optional<uint64_t> stop_before_;
+  bool stopped_ = false;    // all before stop_before_ is done: waits for the other stripes
+  uint64_t join_at_ = 0;    // first collective of the joiners of this change
   std::string end_reason_;  // why the job ended
   Start begun_{0, 0};       // the furthest that any member has begun
 

@@ -90,7 +90,8 @@ void Coordinator::begin_install() {
   std::set<MemberId> members = members_;
   if (joiners_may_start()) {
     for (MemberId joiner : joiners_)
-      starts_[joiner] = L3DML_MUTATE(joiner_starts_from_the_first) ? Start{0, 0} : begun_;
+      starts_[joiner] =
+          L3DML_MUTATE(joiner_starts_from_the_first) ? Start{0, 0} : Start{join_at_, begun_.chunk};
     members.insert(joiners_.begin(), joiners_.end());
   }
   std::set<SwitchId> usable;
@@ -142,7 +143,7 @@ void Coordinator::begin_resume() {
     commands_.emplace_back(ResumeMember{change_, member, epoch_, first_number_, plan_.window, at.collective,
                                         at.chunk, stop_before_});
     waiting_.insert(member);
-    if (stop_before_) undrained_.insert(member);
+    if (stop_before_ && !stopped_) undrained_.insert(member);
   }
   next_if_all_answered();
 }
@@ -150,7 +151,7 @@ void Coordinator::begin_resume() {
 void Coordinator::begin_running() {
   phase_ = Phase::running;
   deadline_ns_ = std::numeric_limits<int64_t>::max();
-  if (change_wanted_ || (!joiners_.empty() && undrained_.empty())) begin_pause();
+  if (change_wanted_ || (!joiners_.empty() && undrained_.empty() && !stopped_)) begin_pause();
 }
 
 void Coordinator::end(const std::string& reason) {
@@ -214,14 +215,26 @@ void Coordinator::account_stamps() {
 
 bool Coordinator::joiners_may_start() {
   stop_before_.reset();
+  stopped_ = false;
   if (joiners_.empty()) return false;
-  const bool done = std::all_of(reports_.begin(), reports_.end(), [this](const auto& report) {
-    return starts_.contains(report.first) || (report.second.collectives_begun == begun_.collective &&
-                                              report.second.collectives_finished == begun_.collective);
+  const auto all = [this](const auto& holds) {
+    return std::all_of(reports_.begin(), reports_.end(), [&](const auto& report) {
+      return starts_.contains(report.first) || holds(report.second);
+    });
+  };
+  const bool done = all([this](const MemberPaused& report) {
+    return report.collectives_begun == begun_.collective && report.collectives_finished == begun_.collective;
   });
+  const Planner::JoinPoint point = planner_->join_point(begun_.collective, done);
+  join_at_ = point.collective;
   if (L3DML_MUTATE(joiner_starts_at_once)) return true;
-  if (!done) stop_before_ = begun_.collective;
-  return done;
+  // Beyond the point there may be collectives of which this stripe has no chunk.
+  if (point.agreed &&
+      all([&](const MemberPaused& report) { return report.collectives_finished >= point.collective; }))
+    return true;
+  stop_before_ = point.collective;
+  stopped_ = done && begun_.collective == point.collective;
+  return false;
 }
 
 }  // namespace l3dml::control

@@ -128,11 +128,16 @@ class Bed(unittest.TestCase):
         self.token = json.loads(self.ctl("--json", "create", "train", "--hosts", ",".join(WORKERS), "--roots", "west,east",
                                          "--lease", "5", *more))["token"]
 
-    def start_workers(self, steps=STEPS):
+    def start_workers(self, steps=STEPS, more=()):
+        self.workers = {}
+        for worker in WORKERS:
+            self.start_worker(worker, ["--steps", str(steps), *more])
+
+    def start_worker(self, worker, arguments):
         # Address of the controller, name of the job, its token: nothing else.
         env = dict(os.environ, L3DML_CONTROLLER=self.socket, L3DML_JOB="train", L3DML_TOKEN=self.token, L3DML_LIBRARY=LIBRARY)
-        self.workers = {w: self.start(w, ["ip", "netns", "exec", PREFIX + w, "/usr/bin/python3", HERE + "/worker.py", "--steps",
-                                          str(steps), "--out", self.path(w + ".json")], env=env) for w in WORKERS}
+        self.workers[worker] = self.start(worker, ["ip", "netns", "exec", PREFIX + worker, "/usr/bin/python3", HERE + "/worker.py",
+                                                   *arguments, "--out", self.path(worker + ".json")], env=env)
 
     def wait_for_step(self, worker, step):
         for line in self.workers[worker].stdout:
@@ -189,6 +194,20 @@ class Failures(Bed):
             self.assertEqual(self.workers[worker].wait(timeout=60), 1)
             self.assertIn("rank 3 on host e1 is gone", self.said(worker))
         self.assertEqual(self.job()["state"], "ended")
+
+    def test_a_worker_that_died_is_started_again_and_joins_the_running_job(self):
+        self.create("--continue")
+        self.start_workers(more=["--until-all", "4"])
+        self.wait_for_step("w0", 20)
+        self.workers["e1"].kill()
+        self.workers["e1"].wait()
+        self.start_worker("e1", ["--until-all", "4", "--came-back"])  # at once: it waits until the one before is given up
+        steps = self.finish(["w0", "w1", "e0"])
+        self.assertIn(0b0111, {s for step in steps for s in step["sums"]}, "for a while it was not there")
+        back = self.finish(["e1"])
+        self.assertEqual(len(back), 20)
+        self.assertEqual(back, steps[-20:], "it has begun with one collective on both stripes, and has what all have")
+        self.assertEqual([m["state"] for m in self.job()["members"]], ["left"] * 4)
 
     def test_the_switches_restart_empty_and_the_job_goes_on(self):
         self.create()

@@ -19,8 +19,9 @@ extern "C" l3dml_job* l3dml_join(const char* controller, const char* name, const
       auto job = host::Job::create((*member)->config(), std::make_unique<host::UdpTransport>());
       status = job.status();
       if (job.ok()) {
-        (*member)->attend(job->get());
-        return new l3dml_job{*std::move(job), *std::move(member)};
+        status = (*member)->attend(job->get());
+        if (status.ok()) return new l3dml_job{*std::move(job), *std::move(member)};
+        member->reset();  // before the job
       }
     }
     host::set_last_error(std::string(status.message()));

@@ -127,20 +127,29 @@ absl::Status Membership::call_join() {
   request.set_token(options_.token);
   request.set_instance(instance_);
   request.set_host(options_.host);
+  request.set_group(options_.group);
   if (options_.rank >= 0) request.set_rank(static_cast<uint32_t>(options_.rank));
   for (const std::string& address : own_addresses()) request.add_addresses(address);
-  grpc::ClientContext context;
-  context.set_wait_for_ready(true);
-  context.set_deadline(std::chrono::system_clock::now() +
-                       milliseconds(static_cast<int64_t>(1e3 * options_.wait_s)));
+  const auto deadline =
+      std::chrono::system_clock::now() + milliseconds(static_cast<int64_t>(1e3 * options_.wait_s));
   api::JoinResponse answer;
-  const grpc::Status status = stub_->Join(&context, request, &answer);
-  if (!status.ok()) {
-    const auto code = static_cast<absl::StatusCode>(status.error_code());
-    if (code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kUnavailable)
+  for (;;) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    context.set_deadline(deadline);
+    const grpc::Status status = stub_->Join(&context, request, &answer);
+    if (status.ok()) break;
+    // Not yet: the process before us is not given up.
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+        std::chrono::system_clock::now() + kLongestPause < deadline) {
+      std::this_thread::sleep_for(kLongestPause / 4);
+      continue;
+    }
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
       return absl::UnavailableError(absl::StrCat("no controller answers at ", options_.controller, " within ",
                                                  options_.wait_s, " s (L3DML_CONTROLLER)"));
-    return absl::Status(code, absl::StrCat("the controller refuses: ", status.error_message()));
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                        absl::StrCat("the controller refuses: ", status.error_message()));
   }
   auto config = host::parse_job_config(answer.config());
   if (!config.ok()) return config.status();
@@ -154,7 +163,7 @@ absl::Status Membership::call_join() {
   return absl::OkStatus();
 }
 
-void Membership::attend(host::Job* job) {
+absl::Status Membership::attend(host::Job* job) {
   job_ = job;
   if (joins_running_)
     for (unsigned i = 0; i < stripes_.size(); ++i) {
@@ -163,6 +172,23 @@ void Membership::attend(host::Job* job) {
     }
   reader_ = std::thread([this] { read_loop(); });
   renewer_ = std::thread([this] { renew_loop(); });
+  return joins_running_ ? wait_to_begin() : absl::OkStatus();
+}
+
+absl::Status Membership::wait_to_begin() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(config_.timeout_ns);
+  std::unique_lock lock(mutex_);
+  while (std::any_of(stripes_.begin(), stripes_.end(), [](const Stripe& s) { return s.paused; })) {
+    lock.unlock();
+    if (absl::Status s = job_->status(); !s.ok()) return s;
+    if (std::chrono::steady_clock::now() > end)
+      return absl::DeadlineExceededError(
+          absl::StrCat("job ", options_.job, " runs, but its other ranks have not let us in within ",
+                       config_.timeout_ns / 1'000'000'000, " s: do they still train?"));
+    lock.lock();
+    changed_.wait_for(lock, kFirstPause);
+  }
+  return absl::OkStatus();
 }
 
 Membership::~Membership() {
@@ -325,6 +351,7 @@ absl::Status Membership::resume(uint32_t index, const api::ControllerMessage& me
   std::optional<host::StartingPoint> start;
   if (command.joiner() && joins_running_)
     start = host::StartingPoint{command.first_collective(), command.first_chunk()};
+  if (start) job_->pause(index);  // a controller that came after another may start us once more
   const auto stop = command.has_stop_before() ? std::optional<uint64_t>(command.stop_before()) : std::nullopt;
   job_->set_stop_before(index, stop);
   if (absl::Status s = job_->resume(index, *config, start); !s.ok()) return s;
@@ -334,6 +361,7 @@ absl::Status Membership::resume(uint32_t index, const api::ControllerMessage& me
   stripe.resumed_at = message.change();
   stripe.paused = false;
   stripe.stop_before = stop;
+  if (start) first_collective_ = start->collective;
   return absl::OkStatus();
 }
 

@@ -34,6 +34,7 @@ struct MemberOptions {
   std::string controller, job, token;
   std::string host;    // empty: the controller finds it by our addresses
   int rank = -1;       // any
+  std::string group;   // of processes that are started together, and again together (l3dml.proto)
   double wait_s = 30;  // for the controller, at the start
   // Files of PEM texts; all or none.
   std::string certificate, key, authority;
@@ -49,9 +50,12 @@ class Membership final : public host::Agent {
   ~Membership() override;
 
   const host::JobConfig& config() const { return config_; }
-  // Begins to attend; before the first collective. A member that comes to a running job is paused here, and
-  // begins when the controller says so.
-  void attend(host::Job* job);
+  // Begins to attend; before the first collective. A member that comes to a running job waits here until the
+  // others have come to a collective that it may begin with, at most the job's time-out.
+  absl::Status attend(host::Job* job);
+  bool joins_running() const { return joins_running_; }
+  // Of the job, the one that is this member's first: 0 unless it came to a running job.
+  uint64_t first_collective() const { return first_collective_; }
   void leave() override;  // idempotent
 
  private:
@@ -69,6 +73,7 @@ class Membership final : public host::Agent {
   absl::Status call_join();
   void read_loop();
   void renew_loop();
+  absl::Status wait_to_begin();
   bool attend_once();  // one stream from its beginning to its end; false: it makes no sense to try again
   void hear(const api::ControllerMessage& message);
   void say(api::MemberMessage message);
@@ -80,6 +85,7 @@ class Membership final : public host::Agent {
   host::JobConfig config_;
   double lease_s_ = 10;
   bool joins_running_ = false;
+  uint64_t first_collective_ = 0;
   host::Job* job_ = nullptr;
 
   std::mutex mutex_;  // guards what follows, and writes to the stream

@@ -3,6 +3,7 @@
 
 Arguments: --steps N --elements N --out FILE. A line "step N" per step. What each
 step's sum was made of is found by the caller: rank r gives 1 << r at every element, so a sum tells who is in it.
+--until-all WORLD: instead of --steps, 20 steps more once all ranks are in the sum again after one was not (--came-back: we were not).
 """
 import argparse
 import ctypes
@@ -24,6 +25,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--elements", type=int, default=100_000)
+    parser.add_argument("--until-all", type=int, default=0)
+    parser.add_argument("--came-back", action="store_true")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
     lib = ctypes.CDLL(os.environ["L3DML_LIBRARY"])
@@ -37,14 +40,18 @@ def main():
         sys.exit(lib.l3dml_last_error().decode())
     rank = lib.l3dml_rank(job)
     print(f"rank {rank}", flush=True)
-    steps = []
-    for step in range(args.steps):
+    steps, lost, more = [], args.came_back, 20 if args.until_all else args.steps
+    while more:
+        step = len(steps)
         tensor = np.full(args.elements, 1 << rank, dtype=np.int32)
         request = Request(ctypes.sizeof(Request), tensor.ctypes.data, tensor.ctypes.data, args.elements, 4, 0, 0, 1, None)
         if lib.l3dml_allreduce(job, ctypes.byref(request)) < 0:
             sys.exit(lib.l3dml_last_error().decode())
         # Bits tell who was summed.
         steps.append({"sha256": hashlib.sha256(tensor.tobytes()).hexdigest(), "sums": np.unique(tensor).tolist()})
+        everybody = steps[-1]["sums"] == [(1 << args.until_all) - 1]
+        lost = lost or not everybody
+        more -= not args.until_all or (lost and everybody)
         print(f"step {step}", flush=True)
     if lib.l3dml_close(job) < 0:
         sys.exit(lib.l3dml_last_error().decode())

@@ -1,0 +1,47 @@
+#include "control/api/job_request.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/jobs/form.h"
+
+namespace l3dml::control {
+namespace {
+
+constexpr double kTypicalBytes = 4e6;  // of a collective: what one round trip more is worth
+
+// What is wished for, or less where a switch holds less: the plan says how many it became.
+uint32_t lanes_for_all(const std::vector<DeviceResources>& devices, uint32_t lanes) {
+  for (const DeviceResources& device : devices) lanes = std::min(lanes, device.capability.lanes);
+  return lanes;
+}
+
+}  // namespace
+
+absl::StatusOr<JobRequest> request_of(const Topology& topology, const std::vector<DeviceResources>& devices,
+                                      const JobSpecification& specification) {
+  JobRequest request;
+  request.name = specification.name;
+  request.sizing.lanes = lanes_for_all(devices, specification.lanes);
+  for (const std::string& name : specification.hosts) {
+    const HostId host = topology.find_host(name);
+    if (host < 0 || !topology.hosts()[host].present)
+      return absl::NotFoundError(absl::StrCat("there is no host ", name));
+    request.members.push_back(host);
+  }
+  for (const auto& [name, share] : specification.roots) {
+    const SiteId site = topology.find_site(name);
+    if (site < 0) return absl::NotFoundError(absl::StrCat("there is no site ", name));
+    request.stripes.push_back({site, share > 0 ? share : 1, {specification.inner, 2}});
+  }
+  if (!request.stripes.empty()) return request;
+  auto form = choose_form(topology, request.members, request.sizing,
+                          {.stripes = static_cast<int>(specification.stripes),
+                           .inner = specification.inner,
+                           .bytes = kTypicalBytes});
+  if (!form.ok()) return form.status();
+  request.stripes = *std::move(form);
+  return request;
+}
+
+}  // namespace l3dml::control
