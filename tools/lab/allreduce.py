@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A workload without PyTorch: allreduces of integers over the l3dml C library, each checked against the exact sum.
 
-Environment as the lab gives it (RANK, WORLD_SIZE, L3DML_JOB, L3DML_OUT). Arguments: --elements N --steps S. Prints
+Environment as the lab gives it (RANK, WORLD_SIZE, L3DML_CONTROLLER, L3DML_JOB, L3DML_TOKEN, L3DML_OUT). Arguments: --elements N --steps S. Prints
 "progress" lines on rank 0 and writes rankN.json with step_times, communication_times and the library's counters.
 """
 import argparse
@@ -30,8 +30,9 @@ INT32 = 4
 
 
 def load():
-    lib = ctypes.CDLL(os.environ.get("L3DML_LIBRARY", "libl3dml.so.1"))
-    lib.l3dml_open.restype = ctypes.c_void_p
+    lib = ctypes.CDLL(os.environ.get("L3DML_LIBRARY", "libl3dml_join.so.1"))
+    lib.l3dml_join.restype = ctypes.c_void_p
+    lib.l3dml_join.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
     lib.l3dml_last_error.restype = ctypes.c_char_p
     for name in ("l3dml_allreduce", "l3dml_close", "l3dml_get_stats"):
         getattr(lib, name).argtypes = [ctypes.c_void_p] + ([] if name == "l3dml_close" else [ctypes.c_void_p])
@@ -49,7 +50,7 @@ def main():
     args = parser.parse_args()
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     lib = load()
-    job = lib.l3dml_open(os.environ["L3DML_JOB"].encode())
+    job = lib.l3dml_join(None, None, None, rank)
     if not job:
         sys.exit(lib.l3dml_last_error().decode())
     times = []

@@ -1,8 +1,13 @@
 // What control/ writes is what devices know: names, kinds and widths of bf-rt.json, numbers of the data
 // plane.
+#include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "control/api/controller.h"
+#include "control/api/convert.h"
+#include "control/api/member_config.h"
+#include "control/app/config.h"
 #include "control/jobs/compiler.h"
 #include "control/jobs/program.h"
 #include "control/jobs/testing.h"
@@ -12,7 +17,9 @@
 #include "dataplane/wire/address.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tools/lab/job_files.h"
+#include "tools/host/job_config.h"
+#include "tools/lab/controller_process.h"
+#include "tools/lab/scenario.h"
 
 namespace l3dml::lab {
 namespace {
@@ -88,7 +95,7 @@ TEST(Contract, addresses_are_those_of_the_wire) {
             wire::host_address(0xfd00'0001'0002, 0x0103, 0x12345));
 }
 
-TEST(JobFiles, are_what_the_host_library_accepts) {
+TEST(MemberConfig, is_what_the_host_library_accepts) {
   control::testing::TwoSites n;
   std::vector<DeviceResources> devices(n.t.sites().size(), DeviceResources(Capability{}));
   JobRequest request;
@@ -96,16 +103,77 @@ TEST(JobFiles, are_what_the_host_library_accepts) {
   request.members = n.members;
   request.stripes = {{n.west, 3, {}}, {n.east, 1, {}}};
   const JobPlan plan = *plan_job(n.t, request, &devices);
+  host::JobConfig config;
   for (int rank = 0; rank < 4; ++rank) {
-    const host::JobConfig config = job_config(n.t, plan, rank, {});
+    const auto parsed = host::parse_job_config(member_config(n.t, plan, rank, 30, 1500));
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    config = *parsed;
     EXPECT_TRUE(host::validate(config).ok()) << host::validate(config);
     EXPECT_EQ(config.rank, static_cast<uint32_t>(rank));
     EXPECT_DOUBLE_EQ(config.stripes[0].share, 0.75);
   }
-  const host::JobConfig far = job_config(n.t, plan, 3, {});
-  EXPECT_EQ(wire::format_address(far.stripes[0].aggregator), "fd4c:3344:4d4c:102:100:1:1:0");
-  EXPECT_EQ(wire::format_address(far.stripes[0].result_source), "fd4c:3344:4d4c:102:100:1:fffe:0");
-  EXPECT_EQ(wire::format_address(far.stripes[0].local_address), "fd4c:3344:4d4c:102::2");
+  EXPECT_EQ(wire::format_address(config.stripes[0].aggregator), "fd4c:3344:4d4c:102:100:1:1:0");
+  EXPECT_EQ(wire::format_address(config.stripes[0].result_source), "fd4c:3344:4d4c:102:100:1:fffe:0");
+  EXPECT_EQ(wire::format_address(config.stripes[0].local_address), "fd4c:3344:4d4c:102::2");
+}
+
+// The switch is told by the lab what the controller believes: the two must not differ.
+TEST(ControllerFile, makes_the_controller_see_the_labs_own_network) {
+  const std::string store = ::testing::TempDir() + "/l3dml_lab_contract.db";
+  for (const auto& item : std::filesystem::directory_iterator(L3DML_LABS)) {
+    const auto lab = load_scenario(item.path().string());
+    ASSERT_TRUE(lab.ok()) << lab.status();
+    const auto config = parse_config(controller_config(*lab, "127.0.0.1:1", "/tmp"), "controller.yaml");
+    ASSERT_TRUE(config.ok()) << item.path() << ": " << config.status();
+    for (const char* more : {"", "-wal", "-shm"}) std::filesystem::remove(store + more);
+    Controller::Options options;
+    options.connect = [](const SiteRecord&) { return absl::UnavailableError("no switch in this test"); };
+    options.now_ns = [] { return int64_t{0}; };
+    options.unix_time_s = [] { return 0.0; };
+    const auto controller = *Controller::create(*open_store(store), options);
+    ASSERT_TRUE(controller->add_network(config->network).ok());
+    const Topology seen = controller->topology(), &told = lab->topology;
+    ASSERT_EQ(seen.sites().size(), told.sites().size());
+    ASSERT_EQ(seen.hosts().size(), told.hosts().size());
+    ASSERT_EQ(seen.links().size(), told.links().size());
+    for (size_t i = 0; i < told.sites().size(); ++i) {
+      const Site &a = seen.sites()[i], &b = told.sites()[i];
+      EXPECT_EQ(std::tuple(a.name, a.locator, a.mac, a.aggregates),
+                std::tuple(b.name, b.locator, b.mac, b.aggregates));
+      EXPECT_EQ(controller->sites()[i].device_id, b.device_id);
+    }
+    for (size_t i = 0; i < told.hosts().size(); ++i) {
+      const Host &a = seen.hosts()[i], &b = told.hosts()[i];
+      EXPECT_EQ(std::tuple(a.name, a.site, a.number, a.port, a.mac),
+                std::tuple(b.name, b.site, b.number, b.port, b.mac));
+      EXPECT_DOUBLE_EQ(a.rate_bps, b.rate_bps);
+      EXPECT_NEAR(a.delay_s, b.delay_s, 1e-9);
+    }
+    for (size_t i = 0; i < told.links().size(); ++i) {
+      const Link &a = seen.links()[i], &b = told.links()[i];
+      EXPECT_EQ(std::tuple(a.name, a.a, a.b, a.port_a, a.port_b),
+                std::tuple(b.name, b.a, b.b, b.port_a, b.port_b));
+      EXPECT_DOUBLE_EQ(a.rate_bps, b.rate_bps);
+      EXPECT_NEAR(a.delay_s, b.delay_s, 1e-9);
+      EXPECT_NEAR(a.loss, b.loss, 1e-9);
+    }
+  }
+}
+
+TEST(JobRequest, asks_for_what_the_file_says) {
+  const auto lab = parse_scenario(
+      "name: two\nmtu: 1400\nsites: {west: {workers: 1}, east: {workers: [far]}}\nlinks: [{between: [west, "
+      "east]}]\njob: {lanes: 320, roots: {west: 2, east: 1}, inner: false, timeout: 7, "
+      "lease: 3, on_loss: continue}\n",
+      "x.yaml");
+  ASSERT_TRUE(lab.ok()) << lab.status();
+  const JobSpecification asked = from_proto(job_request(*lab));
+  EXPECT_EQ(asked.name, "two");
+  EXPECT_EQ(asked.hosts, (std::vector<std::string>{"west0", "far"}));
+  EXPECT_EQ(asked.roots, (std::vector<std::pair<std::string, double>>{{"west", 2}, {"east", 1}}));
+  EXPECT_EQ(std::tuple(asked.lanes, asked.timeout_s, asked.lease_s, asked.mtu, asked.inner, asked.stripes),
+            std::tuple(320u, 7.0, 3.0, 1400u, false, 0u));
+  EXPECT_EQ(asked.on_loss, OnLoss::go_on);
 }
 
 }  // namespace

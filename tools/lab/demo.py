@@ -21,7 +21,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = "two-sites"
 LAB_BINARY = "tools/l3dml-lab"
-BINARIES = ["dataplane/l3dml-switch", LAB_BINARY, "l3dml_torch"]
+BINARIES = ["dataplane/l3dml-switch", "control/l3dml-controller", LAB_BINARY, "l3dml_torch"]
 ROWS = [  # row, heading, how to show it
     ("step_time", "step time", lambda v: f"{v:.3f} s"),
     ("communication_time", "communication", lambda v: f"{v:.3f} s"),
@@ -69,7 +69,7 @@ def figures_of(report):
     """run -> row name -> value, of the rows that speak of a whole run."""
     runs = {}
     for row in report["rows"]:
-        if not {"link", "segment"} & row.get("group", {}).keys():
+        if not {"link", "segment", "stripe"} & row.get("group", {}).keys():
             runs.setdefault(run_name(row), {})[row["name"]] = row["value"]
     return runs
 
@@ -148,7 +148,7 @@ def main():
         return fail("makes network namespaces and taps: run it as root (sudo tools/demo)")
     if subprocess.run([os.path.join(ROOT, "tools/setup")]).returncode != 0:
         return 1
-    print("Building the switch, the lab and the PyTorch backend", flush=True)
+    print("Building the switch, the controller, the lab and the PyTorch backend", flush=True)
     if subprocess.run([os.path.join(ROOT, "tools/build"), *BINARIES]).returncode != 0:
         return fail("the build failed")
 

@@ -71,9 +71,13 @@ class Lab(unittest.TestCase):
         out, err = lab.communicate(timeout=180)
         self.assertEqual(lab.returncode, 0, err)
         report = json.loads(read(os.path.join(self.folder.name, "report.json")))
-        rows = {row["name"]: row["value"] for row in report["rows"] if "link" not in row["group"]}
+        rows = {row["name"]: row["value"] for row in report["rows"] if not {"link", "stripe"} & row["group"].keys()}
         self.assertGreater(rows["lost_packets"], 0)
         self.assertGreater(rows["repaired_packets"], 0)
+        stripes = {row["group"]["root"]: row["value"] for row in report["rows"] if "stripe" in row["group"]}
+        self.assertEqual(stripes, {"west": 0.5, "east": 0.5})
+        repairs = {row["group"]["segment"]: row["value"] for row in report["rows"] if "segment" in row["group"]}
+        self.assertGreater(repairs["west to east"], 0, "of the ended job, at 3 % loss")
         for rank in range(4):
             self.assertTrue(json.loads(read(os.path.join(self.folder.name, "l3dml", f"rank{rank}.json")))["exact"])
         self.assertEqual(namespaces(), [])

@@ -2,7 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/lab/network.h"
+#include "control/api/convert.h"
+#include "control/api/job_request.h"
+#include "tools/lab/controller_process.h"
 
 namespace l3dml::lab {
 namespace {
@@ -30,7 +32,10 @@ absl::StatusOr<std::string> explain(const Scenario& scenario) {
   capability.lanes = scenario.job.lanes;
   std::vector<control::DeviceResources> devices(scenario.topology.sites().size(),
                                                 control::DeviceResources(capability));
-  const auto plan = plan_of(scenario, &devices);
+  const auto request =
+      control::request_of(scenario.topology, devices, control::from_proto(job_request(scenario)));
+  if (!request.ok()) return request.status();
+  const auto plan = control::plan_job(scenario.topology, *request, &devices);
   if (!plan.ok()) return plan.status();
   std::string out = absl::StrFormat(
       "%s: %d workers at %d sites, %d links; %d stripe%s of %d lanes\n  goodput to expect: %.1f Mb/s of "

@@ -102,6 +102,16 @@ void add_repairs(const RunFigures& figures, const Scenario& scenario, report::Re
   report->add({"repaired_packets", total, "packet", figures.group});
 }
 
+// Which form the job had: a stripe per root.
+void add_form(const RunFigures& figures, report::Report* report) {
+  for (const auto& stripe : figures.job.stripes()) {
+    auto group = figures.group;
+    group["stripe"] = absl::StrCat(stripe.job());
+    group["root"] = stripe.aggregators(0).site();
+    report->add({"stripe_share", stripe.share(), "", group});
+  }
+}
+
 }  // namespace
 
 void add_rows(const RunFigures& figures, const Scenario& scenario, report::Report* report) {
@@ -128,6 +138,7 @@ void add_rows(const RunFigures& figures, const Scenario& scenario, report::Repor
   report->add({"workload_time", figures.seconds, "s", group});
   add_links(figures, scenario, report);
   add_repairs(figures, scenario, report);
+  add_form(figures, report);
 }
 
 RunSeries series_of(const RunFigures& figures) {

@@ -133,12 +133,16 @@ int up_command(const Options& options) {
               << control::text(scenario->topology.address(id)) << ", "
               << control::text4(scenario->topology.address4(id)) << "\n";
   }
-  std::cout << "BfRuntime at " << (*network)->the_switch().bfrt_address() << ", files in " << folder
-            << "; end with Ctrl-C" << std::endl;
-  while (g_interrupted == 0 && (*network)->the_switch().alive()) usleep(200'000);
-  return g_interrupted != 0 ? 0
-                            : fail(absl::InternalError(
-                                  absl::StrCat("the switch ended: ", (*network)->the_switch().last_words())));
+  for (const auto& [key, value] : (*network)->membership())
+    std::cout << "export " << key << "=" << value << "\n";
+  std::cout << "controller at " << (*network)->controller().address() << ", BfRuntime at "
+            << (*network)->the_switch().bfrt_address() << ", files in " << folder << "; end with Ctrl-C"
+            << std::endl;
+  while (g_interrupted == 0) {
+    if (absl::Status s = (*network)->check(); !s.ok()) return fail(s);
+    usleep(200'000);
+  }
+  return 0;
 }
 
 int explain_command(const Options& options) {

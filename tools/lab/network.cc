@@ -1,39 +1,12 @@
 #include "tools/lab/network.h"
 
-#include <filesystem>
-
 #include "absl/strings/str_cat.h"
-#include "control/install/install.h"
-#include "control/jobs/compiler.h"
-#include "control/jobs/form.h"
-#include "control/routing/routes.h"
-#include "control/target/bfrt_target.h"
-#include "tools/lab/job_files.h"
 #include "tools/lab/namespaces.h"
 #include "tools/lab/status.h"
 
 namespace l3dml::lab {
 
 using control::HostId;
-
-absl::StatusOr<control::JobPlan> plan_of(const Scenario& scenario,
-                                         std::vector<control::DeviceResources>* devices) {
-  control::JobRequest request;
-  request.name = scenario.name;
-  request.sizing.lanes = scenario.job.lanes;
-  for (size_t h = 0; h < scenario.topology.hosts().size(); ++h)
-    request.members.push_back(static_cast<HostId>(h));
-  for (const auto& [site, share] : scenario.job.roots)
-    request.stripes.push_back({site, share, {scenario.job.inner, 2}});
-  if (request.stripes.empty()) {
-    auto form = control::choose_form(
-        scenario.topology, request.members, request.sizing,
-        {.stripes = static_cast<int>(scenario.job.stripes), .inner = scenario.job.inner, .bytes = 4e6});
-    if (!form.ok()) return form.status();
-    request.stripes = *std::move(form);
-  }
-  return control::plan_job(scenario.topology, request, devices);
-}
 
 absl::StatusOr<std::unique_ptr<Network>> Network::up(const Scenario& scenario, const std::string& folder) {
   std::unique_ptr<Network> network(new Network(scenario));
@@ -50,56 +23,26 @@ absl::Status Network::build(const std::string& folder) {
   if (!started.ok()) return started.status();
   switch_.emplace(*std::move(started));
   L3DML_RETURN_IF_ERROR(configure_namespaces(scenario_));
-  L3DML_RETURN_IF_ERROR(connect());
-  L3DML_RETURN_IF_ERROR(program());
-  if (!plan_) return absl::OkStatus();
-  const std::string jobs = folder + "/job";
-  std::error_code error;
-  std::filesystem::create_directories(jobs, error);
-  return write_job_files(scenario_.topology, *plan_,
-                         {.timeout_s = scenario_.job.timeout_s, .mtu = scenario_.mtu}, jobs);
-}
-
-absl::Status Network::connect() {
-  for (const control::Site& site : scenario_.topology.sites()) {
-    control::target::BfrtOptions options;
-    options.address = switch_->bfrt_address();
-    options.device_id = site.device_id;
-    auto device = control::target::connect_bfrt(options);
-    if (!device.ok())
-      return absl::Status(device.status().code(),
-                          absl::StrCat("switch of site ", site.name, ": ", device.status().message()));
-    devices_.push_back(*std::move(device));
-  }
+  auto controller = ControllerProcess::start(scenario_, switch_->bfrt_address(), folder, record_.get());
+  if (!controller.ok()) return controller.status();
+  controller_.emplace(*std::move(controller));
+  if (scenario_.backend != Backend::l3dml) return absl::OkStatus();
+  auto created = controller_->create_job(scenario_);
+  if (!created.ok()) return created.status();
+  created_ = *std::move(created);
   return absl::OkStatus();
 }
 
-absl::Status Network::program() {
-  std::vector<control::DeviceEntries> wanted = control::baseline_routes(scenario_.topology);
-  if (scenario_.backend == Backend::l3dml) {
-    std::vector<control::DeviceResources> resources;
-    for (const auto& device : devices_) {
-      auto capability = control::read_capability(*device);
-      if (!capability.ok()) return capability.status();
-      capability->lanes = scenario_.job.lanes;  // as the switch was told to keep
-      resources.emplace_back(*capability);
-    }
-    auto plan = plan_of(scenario_, &resources);
-    if (!plan.ok()) return plan.status();
-    plan_ = *std::move(plan);
-    const auto job = control::compile_job(scenario_.topology, *plan_);
-    const auto segments = control::neighbors_of(scenario_.topology, *plan_);
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      wanted[i].append(job[i]);
-      L3DML_RETURN_IF_ERROR(control::zero_segments(*devices_[i], segments[i]));
-    }
-  }
-  for (size_t i = 0; i < wanted.size(); ++i)
-    if (const auto writes = control::reconcile(*devices_[i], wanted[i]); !writes.ok())
-      return absl::Status(writes.status().code(),
-                          absl::StrCat("switch of site ", scenario_.topology.sites()[i].name, ": ",
-                                       writes.status().message()));
-  return absl::OkStatus();
+absl::Status Network::check() {
+  L3DML_RETURN_IF_ERROR(switch_->check());
+  return controller_->check();
+}
+
+std::map<std::string, std::string> Network::membership() const {
+  if (created_.token().empty()) return {};
+  return {{"L3DML_CONTROLLER", controller_->address()},
+          {"L3DML_JOB", created_.job().name()},
+          {"L3DML_TOKEN", created_.token()}};
 }
 
 absl::Status Network::check_reachable() const {
@@ -122,31 +65,12 @@ absl::Status Network::check_reachable() const {
 
 absl::StatusOr<std::vector<SegmentRepairs>> Network::repairs() const {
   std::vector<SegmentRepairs> segments;
-  if (!plan_) return segments;
-  const control::Topology& topology = scenario_.topology;
-  for (const control::StripePlan& stripe : plan_->stripes) {
-    const auto& aggregators = stripe.tree.aggregators;
-    for (size_t a = 0; a < aggregators.size(); ++a) {
-      const auto site_name = [&](int aggregator) {
-        return topology.sites()[static_cast<size_t>(aggregators[static_cast<size_t>(aggregator)].site)].name;
-      };
-      const auto add = [&](const std::string& to, uint16_t neighbor) {
-        const auto counter = devices_[static_cast<size_t>(aggregators[a].site)]->read_counter(
-            "pipe.Egress.segment_sender.repairs", neighbor);
-        if (counter.ok()) segments.push_back({site_name(static_cast<int>(a)), to, counter->packets});
-        return counter.status();
-      };
-      for (size_t c = 0; c < aggregators[a].children.size(); ++c) {
-        const control::Child& child = aggregators[a].children[c];
-        L3DML_RETURN_IF_ERROR(add(child.kind == control::NodeKind::worker
-                                      ? topology.hosts()[static_cast<size_t>(child.index)].name
-                                      : site_name(child.index),
-                                  stripe.aggregators[a].neighbors[c]));
-      }
-      if (aggregators[a].parent >= 0)
-        L3DML_RETURN_IF_ERROR(add(site_name(aggregators[a].parent), stripe.aggregators[a].parent_neighbor));
-    }
-  }
+  if (created_.token().empty()) return segments;
+  const auto statistics = controller_->statistics();
+  if (!statistics.ok()) return statistics.status();
+  for (const auto& segment : statistics->segments())
+    if (segment.job() == created_.job().name())
+      segments.push_back({segment.site(), segment.peer(), segment.repaired_packets()});
   return segments;
 }
 

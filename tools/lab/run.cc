@@ -73,7 +73,7 @@ absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::str
   figures.before = *std::move(before);
   hooks.stage("");
   const auto began = Clock::now();
-  auto workers = Workers::start(scenario, folder, &(*network)->record());
+  auto workers = Workers::start(scenario, (*network)->membership(), folder, &(*network)->record());
   if (!workers.ok()) return workers.status();
   for (;;) {
     const auto done = workers->poll();
@@ -81,8 +81,7 @@ absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::str
     hooks.progress(workers->progress());
     if (*done) break;
     if (hooks.interrupted()) return interrupted_status();
-    if (!(*network)->the_switch().alive())
-      return absl::InternalError(absl::StrCat("the switch ended: ", (*network)->the_switch().last_words()));
+    L3DML_RETURN_IF_ERROR((*network)->check());
     ::poll(nullptr, 0, 100);
   }
   figures.seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -93,6 +92,7 @@ absl::StatusOr<RunFigures> run_scenario(const Scenario& scenario, const std::str
   auto repairs = (*network)->repairs();
   if (!repairs.ok()) return repairs.status();
   figures.repairs = *repairs;
+  figures.job = (*network)->job();
   figures.tcp_repairs = tcp_retransmissions(scenario);
   return figures;
 }

@@ -21,6 +21,7 @@ struct RunFigures {
   std::vector<nlohmann::json> workers;  // by rank, as they wrote it
   nlohmann::json before, after;         // the switch's statistics around the workload
   std::vector<SegmentRepairs> repairs;  // of switches
+  control::api::Job job;                // as the controller planned it; empty for other backends
   uint64_t tcp_repairs = 0;             // segments that the workers' TCP sent again
   double seconds = 0;                   // of the workload
 };

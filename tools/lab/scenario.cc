@@ -238,7 +238,8 @@ class Reader {
     const Field job = root_["job"];
     if (!job.present()) return absl::OkStatus();
     L3DML_RETURN_IF_ERROR(job.expect_map("{lanes: 256, roots: [west]}"));
-    L3DML_RETURN_IF_ERROR(job.expect_keys({"lanes", "format", "roots", "stripes", "inner", "timeout"}));
+    L3DML_RETURN_IF_ERROR(
+        job.expect_keys({"lanes", "format", "roots", "stripes", "inner", "timeout", "lease", "on_loss"}));
     int64_t lanes = out_.job.lanes;
     L3DML_RETURN_IF_ERROR(job["lanes"].read(&lanes, 64, 320));
     if (lanes % 64 != 0) return job["lanes"].error("must be 64, 128, 192, 256 or 320");
@@ -253,6 +254,12 @@ class Reader {
     L3DML_RETURN_IF_ERROR(job["inner"].read(&out_.job.inner));
     L3DML_RETURN_IF_ERROR(job["stripes"].read(&out_.job.stripes, 0, 31));
     L3DML_RETURN_IF_ERROR(job["timeout"].read(&out_.job.timeout_s, 1, 86400));
+    L3DML_RETURN_IF_ERROR(job["lease"].read(&out_.job.lease_s, 1, 86400));
+    std::string on_loss = "end";
+    L3DML_RETURN_IF_ERROR(job["on_loss"].read(&on_loss));
+    if (on_loss != "end" && on_loss != "continue")
+      return job["on_loss"].error(absl::StrCat("\"", on_loss, "\" must be end or continue"));
+    out_.job.go_on = on_loss == "continue";
     const Field roots = job["roots"];
     if (roots.present() && job["stripes"].present())
       return job["stripes"].error("goes without roots: each root is a stripe");

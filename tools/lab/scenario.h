@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "control/jobs/plan.h"
 #include "control/topology/topology.h"
 
 namespace l3dml::lab {
@@ -34,6 +33,8 @@ struct JobSpec {
   int64_t stripes = 0;                                    // how many to choose; 0: that too
   bool inner = true;                                      // switches on the way sum as well
   double timeout_s = 60;  // a collective in which nothing moves for so long fails
+  double lease_s = 10;    // a worker that is silent for so long is lost
+  bool go_on = false;     // without a worker that is lost; else the job ends
 };
 
 struct Workload {

@@ -10,15 +10,11 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "tools/lab/build_info.h"
 #include "tools/lab/namespaces.h"
-#include "tools/lab/status.h"
 
 namespace l3dml::lab {
 namespace {
-
-constexpr int kReadyMs = 30'000;
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -103,43 +99,14 @@ absl::StatusOr<SwitchProcess> SwitchProcess::start(const Scenario& scenario, con
   out << switch_config(scenario, socket);
   out.close();
   if (!out) return absl::PermissionDeniedError(absl::StrCat("cannot write ", config));
-  auto process =
-      Process::start({.command = {absl::StrCat(kBuildRoot, "/dataplane/l3dml-switch"), config, "--json"},
-                      .environment = {},
-                      .netns = "",
-                      .output_file = log,
-                      .directory = ""});
-  if (!process.ok()) return process.status();
-  L3DML_RETURN_IF_ERROR(record->add_process(process->pid()));
-  SwitchProcess result(*std::move(process), log, socket);
-  L3DML_RETURN_IF_ERROR(result.wait_ready());
-  return result;
+  auto daemon = Daemon::start(
+      "the switch", {absl::StrCat(kBuildRoot, "/dataplane/l3dml-switch"), config, "--json"}, log, record);
+  if (!daemon.ok()) return daemon.status();
+  return SwitchProcess(*std::move(daemon), socket);
 }
 
-absl::Status SwitchProcess::wait_ready() {
-  for (int waited = 0; waited < kReadyMs; waited += 20) {
-    std::ifstream in(log_);
-    for (std::string line; std::getline(in, line);) {
-      const auto said = nlohmann::json::parse(line, nullptr, false);
-      if (!said.is_object() || !said.value("ready", false)) continue;
-      bfrt_address_ = absl::StrCat("127.0.0.1:", said.value("bfrt_port", 0));
-      return absl::OkStatus();
-    }
-    if (const auto code = process_.poll())
-      return absl::InternalError(
-          absl::StrCat("the switch ended with ", describe_exit(*code), ": ", last_words(), " [", log_, "]"));
-    ::poll(nullptr, 0, 20);
-  }
-  return absl::DeadlineExceededError(
-      absl::StrCat("the switch is not ready after ", kReadyMs / 1000, " s: ", last_words(), " [", log_, "]"));
-}
-
-std::string SwitchProcess::last_words() const {
-  std::ifstream in(log_);
-  std::string last = "it said nothing";
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) last = line;
-  return last;
+std::string SwitchProcess::bfrt_address() const {
+  return absl::StrCat("127.0.0.1:", daemon_.said().value("bfrt_port", 0));
 }
 
 absl::StatusOr<nlohmann::json> SwitchProcess::ask(const nlohmann::json& request) const {

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
+#include "tools/lab/daemon.h"
 #include "tools/lab/leftovers.h"
-#include "tools/lab/process.h"
 #include "tools/lab/scenario.h"
 
 namespace l3dml::lab {
@@ -23,20 +23,16 @@ class SwitchProcess {
   static absl::StatusOr<SwitchProcess> start(const Scenario& scenario, const std::string& folder,
                                              Record* record);
 
-  std::string bfrt_address() const { return bfrt_address_; }
-  bool alive() { return !process_.poll(); }
-  std::string last_words() const;
+  std::string bfrt_address() const;
+  absl::Status check() { return daemon_.check(); }  // an error once it has ended
   // One request of dataplane/app's JSON endpoint; `ok` false becomes an error.
   absl::StatusOr<nlohmann::json> ask(const nlohmann::json& request) const;
-  void stop() { process_.stop(); }
 
  private:
-  SwitchProcess(Process process, std::string log, std::string socket)
-      : process_(std::move(process)), log_(std::move(log)), socket_(std::move(socket)) {}
-  absl::Status wait_ready();
+  SwitchProcess(Daemon daemon, std::string socket) : daemon_(std::move(daemon)), socket_(std::move(socket)) {}
 
-  Process process_;
-  std::string log_, socket_, bfrt_address_;
+  Daemon daemon_;
+  std::string socket_;
 };
 
 }  // namespace l3dml::lab

@@ -51,12 +51,9 @@ std::map<std::string, std::string> environment_of(const Scenario& scenario, cons
       {"L3DML_WORKER", topology.hosts()[rank].name},
       {"L3DML_OUT", folder},
       {"PYTHONUNBUFFERED", "1"},
-      {"L3DML_LIBRARY", absl::StrCat(kBuildRoot, "/tools/host/libl3dml.so.1")},
+      {"L3DML_LIBRARY", absl::StrCat(kBuildRoot, "/tools/member/libl3dml_join.so.1")},
       {"PYTHONPATH", absl::StrCat(kBuildRoot, "/tools/torch")}};
-  if (scenario.backend == Backend::l3dml) {
-    env["L3DML_JOB"] = absl::StrCat(folder, "/job/rank", rank, ".json");
-    env["L3DML_FORMAT"] = scenario.job.format;
-  }
+  if (scenario.backend == Backend::l3dml) env["L3DML_FORMAT"] = scenario.job.format;
   for (const auto& [key, value] : scenario.workload.environment) env[key] = value;
   return env;
 }
@@ -80,11 +77,15 @@ Progress last_progress(const std::string& log) {
   return progress;
 }
 
-absl::StatusOr<Workers> Workers::start(const Scenario& scenario, const std::string& folder, Record* record) {
-  Workers workers(folder);
+absl::StatusOr<Workers> Workers::start(const Scenario& scenario,
+                                       const std::map<std::string, std::string>& membership,
+                                       const std::string& folder, Record* record) {
+  Workers workers(folder, scenario.job.go_on && scenario.backend == Backend::l3dml);
   for (size_t rank = 0; rank < scenario.topology.hosts().size(); ++rank) {
+    auto environment = environment_of(scenario, folder, rank);
+    environment.insert(membership.begin(), membership.end());
     auto process = Process::start({.command = command_of(scenario, folder),
-                                   .environment = environment_of(scenario, folder, rank),
+                                   .environment = std::move(environment),
                                    .netns = namespace_of(scenario, static_cast<control::HostId>(rank)),
                                    .output_file = absl::StrCat(folder, "/rank", rank, ".log"),
                                    .directory = ""});
@@ -101,15 +102,18 @@ std::string Workers::log(size_t rank) const {
 }
 
 absl::StatusOr<bool> Workers::poll() {
-  bool all = true;
+  bool all = true, any_well = false;
+  absl::Status bad;
   for (size_t rank = 0; rank < processes_.size(); ++rank) {
     const auto code = processes_[rank].poll();
     all &= code.has_value();
-    if (code && *code != 0)
-      return absl::InternalError(absl::StrCat("worker ", names_[rank], " (rank ", rank, ") ended with ",
-                                              describe_exit(*code), ": ", last_words(log(rank)), " [",
-                                              folder_, "/rank", rank, ".log]"));
+    any_well |= code == 0;
+    if (code && *code != 0 && bad.ok())
+      bad = absl::InternalError(absl::StrCat("worker ", names_[rank], " (rank ", rank, ") ended with ",
+                                             describe_exit(*code), ": ", last_words(log(rank)), " [", folder_,
+                                             "/rank", rank, ".log]"));
   }
+  if (!bad.ok() && (!go_on_ || (all && !any_well))) return bad;
   return all;
 }
 

@@ -1,5 +1,5 @@
 // The workers: one process per rank, each in its namespace, started together and watched to the end. What
-// they are told is in their environment (RANK, WORLD_SIZE, MASTER_ADDR, L3DML_JOB, ...; README.md lists it),
+// they are told is in their environment (RANK, WORLD_SIZE, MASTER_ADDR, ...; README.md lists it),
 // what they say comes back as "progress DONE/TOTAL note" lines and as FOLDER/rankN.json.
 #pragma once
 
@@ -25,10 +25,13 @@ Progress last_progress(const std::string& log);
 
 class Workers {
  public:
-  // FOLDER/job/rankN.json must be there for the l3dml backend.
-  static absl::StatusOr<Workers> start(const Scenario& scenario, const std::string& folder, Record* record);
+  // `membership`: what they join the job by; in the environment of each.
+  static absl::StatusOr<Workers> start(const Scenario& scenario,
+                                       const std::map<std::string, std::string>& membership,
+                                       const std::string& folder, Record* record);
 
-  // True once all have ended well. Error as soon as one has ended badly: which, how, and its last words.
+  // True once all have ended well. Error as soon as one has ended badly: which, how, and its last words;
+  // where the job goes on without whoever is lost, only when the last has ended and none of them well.
   absl::StatusOr<bool> poll();
   void stop();
   Progress progress() const;
@@ -36,10 +39,11 @@ class Workers {
   std::vector<nlohmann::json> results() const;
 
  private:
-  explicit Workers(std::string folder) : folder_(std::move(folder)) {}
+  Workers(std::string folder, bool go_on) : folder_(std::move(folder)), go_on_(go_on) {}
   std::string log(size_t rank) const;
 
   std::string folder_;
+  bool go_on_;
   std::vector<Process> processes_;  // by rank
   std::vector<std::string> names_;
 };

@@ -1,5 +1,7 @@
 #include "tools/torch/lease_book.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -63,9 +65,11 @@ std::optional<std::string> LeaseBook::lost(int64_t now_ns) const {
   return std::nullopt;
 }
 
-bool LeaseBook::all_closing() const {
+bool LeaseBook::all_closing() const { return all_closing_or_lost(std::numeric_limits<int64_t>::min()); }
+
+bool LeaseBook::all_closing_or_lost(int64_t now_ns) const {
   for (size_t r = 0; r < peers_.size(); ++r) {
-    if (static_cast<int>(r) == rank_) continue;
+    if (static_cast<int>(r) == rank_ || now_ns >= peers_[r].changed_ns + expiry_ns_) continue;
     const std::string_view state = parse(peers_[r].lease).state;
     if (state != "closing" && state != "left") return false;
   }

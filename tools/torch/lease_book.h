@@ -31,6 +31,8 @@ class LeaseBook {
   std::optional<std::string> lost(int64_t now_ns) const;
   // Every other rank is closing or has left.
   bool all_closing() const;
+  // Or its lease has run out.
+  bool all_closing_or_lost(int64_t now_ns) const;
 
  private:
   struct Peer {

@@ -67,6 +67,15 @@ TEST(LeaseBook, all_are_closing_once_each_has_said_so) {
   EXPECT_TRUE(book.all_closing());
 }
 
+TEST(LeaseBook, who_is_lost_keeps_nobody_from_closing_where_others_judge_that) {
+  LeaseBook book(1, 3, kExpiry, 0);
+  book.observe(0, "closing 3 11 a", kSecond);
+  book.observe(2, "alive 3 12 a", kSecond);
+  EXPECT_FALSE(book.all_closing_or_lost(kExpiry));
+  EXPECT_TRUE(book.all_closing_or_lost(kSecond + kExpiry));
+  EXPECT_FALSE(book.all_closing());
+}
+
 TEST(LeaseBook, written_leases_are_understood) {
   LeaseBook book(0, 2, kExpiry, 0);
   book.observe(1, format_lease(LeaseState::closing, 1), kSecond);

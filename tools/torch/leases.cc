@@ -97,10 +97,10 @@ void Leases::run() {
                         store_error_);
     }
     lock.lock();
-    all_closing_ = book_.all_closing();
+    all_closing_ = lost_ ? book_.all_closing() : book_.all_closing_or_lost(now_ns());
     // A store that vanishes while we close was closed by its owner after everybody had arrived.
     if (failed && state == LeaseState::closing) all_closing_ = true;
-    if (lost && !told_ && !all_closing_) {
+    if (lost && lost_ && !told_ && !all_closing_) {
       told_ = true;
       lock.unlock();
       lost_(*lost);

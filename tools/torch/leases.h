@@ -19,7 +19,8 @@ namespace l3dml::pytorch {
 
 class Leases {
  public:
-  // `lost` is called once, on the thread of the leases, with one line that names the rank.
+  // `lost` is called once, on the thread of the leases, with one line that names the rank. Null: liveness is
+  // somebody else's business, and a rank whose lease ran out keeps nobody from closing.
   using Lost = std::function<void(const std::string& reason)>;
 
   // Renews five times per `expiry`. The first lease is written before the constructor returns; a store that
@@ -29,7 +30,7 @@ class Leases {
   ~Leases();  // writes that we have left
   Leases(const Leases&) = delete;
 
-  // Says that we make no further call, and waits until nobody does. False: somebody is gone, or `timeout` is
+  // Says that we make no further call, and waits until nobody does. False: somebody was lost, or `timeout` is
   // over.
   bool close(std::chrono::milliseconds timeout);
 

@@ -34,29 +34,59 @@ T value_or_throw(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-Group create(const std::string& job_file, const std::string& device, const Group& gloo,
-             const c10::intrusive_ptr<c10d::Store>& leases, const std::string& format,
-             std::chrono::milliseconds timeout, std::chrono::milliseconds lease, bool raise_non_finite) {
-  GroupOptions options;
-  options.format = format_of(format);
-  host::JobConfig config = value_or_throw(host::load_job_config(job_file));
-  const auto rank = static_cast<uint32_t>(gloo->getRank()), world = static_cast<uint32_t>(gloo->getSize());
-  if (config.rank != rank || config.world != world)
-    throw std::runtime_error("l3dml: " + job_file + " is for rank " + std::to_string(config.rank) + " of " +
+// By the controller, or where none is named by a job file.
+std::shared_ptr<Seat> take_seat(const std::string& job, const std::string& controller,
+                                const std::string& token, const std::string& host,
+                                const std::string& processes, const std::string& device, uint32_t rank,
+                                uint32_t world, std::chrono::milliseconds timeout) {
+  auto seat = std::make_shared<Seat>();
+  if (controller.empty()) {
+    seat->config = value_or_throw(host::load_job_config(job));
+  } else {
+    member::MemberOptions options = member::options_from_environment();
+    options.controller = controller;
+    options.job = job;
+    options.token = token;
+    options.host = host;
+    options.group = processes;
+    // Its numbers are the job's where hosts come in the order of ranks; a launcher may have dealt them
+    // otherwise.
+    options.rank = static_cast<int>(rank);
+    auto member = member::Membership::join(options);
+    if (member.status().code() == absl::StatusCode::kNotFound) {
+      options.rank = -1;
+      member = member::Membership::join(options);
+    }
+    seat->member = value_or_throw(std::move(member));
+    seat->config = seat->member->config();
+  }
+  host::JobConfig& config = seat->config;
+  if ((!seat->member && config.rank != rank) || config.world != world)
+    throw std::runtime_error("l3dml: " + job + " is for rank " + std::to_string(config.rank) + " of " +
                              std::to_string(config.world) + ", but this process is rank " +
                              std::to_string(rank) + " of " + std::to_string(world));
   config.timeout_ns = std::min<int64_t>(config.timeout_ns, timeout / std::chrono::nanoseconds(1));
   host::UdpOptions udp;
   udp.device = device;
-  options.timeout = std::chrono::milliseconds(config.timeout_ns / 1'000'000);
+  seat->job = value_or_throw(host::Job::create(config, std::make_unique<host::UdpTransport>(udp)));
+  if (seat->member)
+    if (const absl::Status s = seat->member->attend(seat->job.get()); !s.ok())
+      throw std::runtime_error("l3dml: " + std::string(s.message()));
+  return seat;
+}
+
+Group create(const std::shared_ptr<Seat>& seat, int rank, const Group& gloo,
+             const c10::intrusive_ptr<c10d::Store>& leases, const std::string& format,
+             std::chrono::milliseconds lease, bool raise_non_finite) {
+  GroupOptions options;
+  options.format = format_of(format);
+  options.timeout = std::chrono::milliseconds(seat->config.timeout_ns / 1'000'000);
   options.lease = std::min(lease, options.timeout / 2);
   options.raise_non_finite = raise_non_finite;
-  if (!kernels::Codec(kernels::ElementType::kFloat32, options.format, world).usable())
-    throw std::runtime_error("l3dml: " + format + " has no room for the sum of " + std::to_string(world) +
-                             " workers: use fixed16x2 or fixed32");
-  return c10::make_intrusive<ProcessGroupL3dml>(
-      value_or_throw(host::Job::create(config, std::make_unique<host::UdpTransport>(udp))), gloo, leases,
-      options);
+  if (!kernels::Codec(kernels::ElementType::kFloat32, options.format, seat->config.world).usable())
+    throw std::runtime_error("l3dml: " + format + " has no room for the sum of " +
+                             std::to_string(seat->config.world) + " workers: use fixed16x2 or fixed32");
+  return c10::make_intrusive<ProcessGroupL3dml>(std::move(*seat), rank, gloo, leases, options);
 }
 
 pybind11::dict dict_of(const host::WorkerStats& s) {
@@ -91,9 +121,15 @@ pybind11::dict stats(const Group& group) {
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
-  m.def("create", &create, pybind11::call_guard<pybind11::gil_scoped_release>(), pybind11::arg("job_file"),
-        pybind11::arg("device"), pybind11::arg("gloo"), pybind11::arg("leases"), pybind11::arg("format"),
-        pybind11::arg("timeout"), pybind11::arg("lease"), pybind11::arg("raise_non_finite"));
+  using pybind11::arg;
+  pybind11::class_<Seat, std::shared_ptr<Seat>>(m, "Seat").def_property_readonly(
+      "joins_running", [](const Seat& seat) { return seat.member && seat.member->joins_running(); });
+  m.def("take_seat", &take_seat, pybind11::call_guard<pybind11::gil_scoped_release>(), arg("job"),
+        arg("controller"), arg("token"), arg("host"), arg("processes"), arg("device"), arg("rank"),
+        arg("world"), arg("timeout"));
+  m.def("create", &create, pybind11::call_guard<pybind11::gil_scoped_release>(), arg("seat"), arg("rank"),
+        arg("gloo"), arg("leases"), arg("format"), arg("lease"), arg("raise_non_finite"));
+  m.def("first_sum", [](const Group& group) { return ours(group).first_sum(); });
   m.def("stats", &stats);
   m.def("abandon", [](const Group& group) { ours(group).abandon(); });
   m.def("format", [](const Group& group) { return name_of(ours(group).format()); });

@@ -64,17 +64,18 @@ std::string outcome(const absl::Status& status, bool raise_non_finite, const at:
 
 }  // namespace
 
-ProcessGroupL3dml::ProcessGroupL3dml(std::unique_ptr<host::Job> job,
-                                     c10::intrusive_ptr<c10d::ProcessGroup> gloo,
+ProcessGroupL3dml::ProcessGroupL3dml(Seat seat, int rank, c10::intrusive_ptr<c10d::ProcessGroup> gloo,
                                      c10::intrusive_ptr<c10d::Store> leases, const GroupOptions& options)
-    : ProcessGroup(gloo->getRank(), gloo->getSize()),
+    : ProcessGroup(rank, static_cast<int>(seat.config.world)),
       timeout_(options.timeout),
       raise_non_finite_(options.raise_non_finite),
       format_(options.format),
       gloo_(std::move(gloo)),
-      job_(std::move(job)),
-      leases_(std::move(leases), rank_, size_, options.lease,
-              [this](const std::string& reason) { job_->fail(reason); }) {}
+      job_(std::move(seat.job)),
+      member_(std::move(seat.member)),
+      leases_(
+          std::move(leases), rank_, size_, options.lease,
+          member_ ? Leases::Lost() : [this](const std::string& reason) { job_->fail(reason); }) {}
 
 ProcessGroupL3dml::~ProcessGroupL3dml() {
   // Who lets go of the group may hold the interpreter lock, which callbacks of unfinished works may need.
@@ -82,7 +83,16 @@ ProcessGroupL3dml::~ProcessGroupL3dml() {
   if (Py_IsInitialized() && PyGILState_Check()) release.emplace();
   // Only when every member has said that it calls nothing more does the job's own barrier match no
   // collective.
-  if (!abandoned_ && job_->status().ok() && leases_.close(timeout_)) job_->close().IgnoreError();
+  if (abandoned_ || !job_->status().ok() || !leases_.close(timeout_) || !job_->close().ok()) return;
+  if (member_) member_->leave();
+}
+
+c10d::ProcessGroup& ProcessGroupL3dml::gloo() const {
+  if (!gloo_)
+    throw std::runtime_error(
+        "l3dml: this rank came to a running job: it may sum and average, for anything else all ranks must "
+        "begin together");
+  return *gloo_;
 }
 
 void ProcessGroupL3dml::abandon() { abandoned_ = true; }
@@ -92,7 +102,7 @@ c10::intrusive_ptr<c10d::Work> ProcessGroupL3dml::allreduce(std::vector<at::Tens
   const auto op = reduce_op(options.reduceOp);
   const bool dense = tensors.size() == 1 && tensors[0].layout() == at::kStrided;
   const auto type = dense ? element_type(tensors[0].scalar_type()) : std::nullopt;
-  if (!op || !type) return gloo_->allreduce(tensors, options);
+  if (!op || !type) return gloo().allreduce(tensors, options);
 
   const at::Tensor& tensor = tensors[0];
   const LaneFormat format = tensor.numel() < kAlwaysFixed32 ? LaneFormat::kFixed32 : format_.load();
@@ -124,60 +134,60 @@ using Work = ProcessGroupL3dml::Work;
 
 Work ProcessGroupL3dml::allreduce_coalesced(Tensors& tensors,
                                             const c10d::AllreduceCoalescedOptions& options) {
-  return gloo_->allreduce_coalesced(tensors, options);
+  return gloo().allreduce_coalesced(tensors, options);
 }
 Work ProcessGroupL3dml::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
-  return gloo_->broadcast(tensors, options);
+  return gloo().broadcast(tensors, options);
 }
 Work ProcessGroupL3dml::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
-  return gloo_->reduce(tensors, options);
+  return gloo().reduce(tensors, options);
 }
 Work ProcessGroupL3dml::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                   const c10d::AllgatherOptions& options) {
-  return gloo_->allgather(outputs, inputs, options);
+  return gloo().allgather(outputs, inputs, options);
 }
 Work ProcessGroupL3dml::_allgather_base(at::Tensor& output, at::Tensor& input,
                                         const c10d::AllgatherOptions& options) {
-  return gloo_->_allgather_base(output, input, options);
+  return gloo()._allgather_base(output, input, options);
 }
 Work ProcessGroupL3dml::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
                                             const c10d::AllgatherOptions& options) {
-  return gloo_->allgather_coalesced(outputs, inputs, options);
+  return gloo().allgather_coalesced(outputs, inputs, options);
 }
 Work ProcessGroupL3dml::gather(std::vector<Tensors>& outputs, Tensors& inputs,
                                const c10d::GatherOptions& options) {
-  return gloo_->gather(outputs, inputs, options);
+  return gloo().gather(outputs, inputs, options);
 }
 Work ProcessGroupL3dml::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                 const c10d::ScatterOptions& options) {
-  return gloo_->scatter(outputs, inputs, options);
+  return gloo().scatter(outputs, inputs, options);
 }
 Work ProcessGroupL3dml::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                        const c10d::ReduceScatterOptions& options) {
-  return gloo_->reduce_scatter(outputs, inputs, options);
+  return gloo().reduce_scatter(outputs, inputs, options);
 }
 Work ProcessGroupL3dml::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                              const c10d::ReduceScatterOptions& options) {
-  return gloo_->_reduce_scatter_base(output, input, options);
+  return gloo()._reduce_scatter_base(output, input, options);
 }
 Work ProcessGroupL3dml::alltoall_base(at::Tensor& output, at::Tensor& input,
                                       std::vector<int64_t>& output_sizes, std::vector<int64_t>& input_sizes,
                                       const c10d::AllToAllOptions& options) {
-  return gloo_->alltoall_base(output, input, output_sizes, input_sizes, options);
+  return gloo().alltoall_base(output, input, output_sizes, input_sizes, options);
 }
 Work ProcessGroupL3dml::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
-  return gloo_->alltoall(outputs, inputs, options);
+  return gloo().alltoall(outputs, inputs, options);
 }
-Work ProcessGroupL3dml::send(Tensors& tensors, int to, int tag) { return gloo_->send(tensors, to, tag); }
-Work ProcessGroupL3dml::recv(Tensors& tensors, int from, int tag) { return gloo_->recv(tensors, from, tag); }
+Work ProcessGroupL3dml::send(Tensors& tensors, int to, int tag) { return gloo().send(tensors, to, tag); }
+Work ProcessGroupL3dml::recv(Tensors& tensors, int from, int tag) { return gloo().recv(tensors, from, tag); }
 Work ProcessGroupL3dml::recvAnysource(Tensors& tensors, int tag) {
-  return gloo_->recvAnysource(tensors, tag);
+  return gloo().recvAnysource(tensors, tag);
 }
-Work ProcessGroupL3dml::barrier(const c10d::BarrierOptions& options) { return gloo_->barrier(options); }
+Work ProcessGroupL3dml::barrier(const c10d::BarrierOptions& options) { return gloo().barrier(options); }
 void ProcessGroupL3dml::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
-  gloo_->monitoredBarrier(options, wait_all_ranks);
+  gloo().monitoredBarrier(options, wait_all_ranks);
 }
-void ProcessGroupL3dml::setSequenceNumberForGroup() { gloo_->setSequenceNumberForGroup(); }
-uint64_t ProcessGroupL3dml::getSequenceNumberForGroup() { return gloo_->getSequenceNumberForGroup(); }
+void ProcessGroupL3dml::setSequenceNumberForGroup() { gloo().setSequenceNumberForGroup(); }
+uint64_t ProcessGroupL3dml::getSequenceNumberForGroup() { return gloo().getSequenceNumberForGroup(); }
 
 }  // namespace l3dml::pytorch

@@ -2,8 +2,10 @@
 // inner gloo group over the same store. Any thread; ranks make the same calls in the same order, as c10d
 // demands.
 //
-// A member that is gone ends all calls, now and later, with an error that names it. Destroying the group is a
-// barrier among all members (DESIGN section 5), bounded by the timeout; abandon() is the way out without it.
+// Who is still there is the controller's to say where the group has joined by one, else leases in the c10d
+// store tell. A member that is gone ends all calls, now and later, with an error that names it, or, where the
+// job's owner wants that of the controller, the others go on without it. Destroying the group is a barrier
+// among all members (DESIGN section 5), bounded by the timeout; abandon() is the way out without it.
 #pragma once
 
 #include <atomic>
@@ -17,6 +19,7 @@
 
 #include "dataplane/kernels/codec.h"
 #include "tools/host/job.h"
+#include "tools/member/membership.h"
 #include "tools/torch/leases.h"
 #include "tools/torch/step_keys.h"
 #include "tools/torch/work.h"
@@ -30,9 +33,17 @@ struct GroupOptions {
   bool raise_non_finite = true;            // false: NaN everywhere, as gradient scalers expect
 };
 
+// A rank's place in its job, taken before there is a group.
+struct Seat {
+  host::JobConfig config;
+  std::unique_ptr<host::Job> job;
+  std::unique_ptr<member::Membership> member;  // null: by a job file. Ends before the job
+};
+
 class ProcessGroupL3dml final : public c10d::ProcessGroup {
  public:
-  ProcessGroupL3dml(std::unique_ptr<host::Job> job, c10::intrusive_ptr<c10d::ProcessGroup> gloo,
+  // `gloo` null: this rank came to a running job, which has none for it; then sums and averages are all.
+  ProcessGroupL3dml(Seat seat, int rank, c10::intrusive_ptr<c10d::ProcessGroup> gloo,
                     c10::intrusive_ptr<c10d::Store> leases, const GroupOptions& options);
   ~ProcessGroupL3dml() override;
 
@@ -45,6 +56,8 @@ class ProcessGroupL3dml final : public c10d::ProcessGroup {
   void set_format(kernels::LaneFormat format) { format_ = format; }
   kernels::LaneFormat format() const { return format_; }
   host::JobStats stats() { return job_->stats(); }
+  // Of the group's sums, the one that is this rank's first: 0 unless it came to a running job.
+  uint64_t first_sum() const { return member_ ? member_->first_collective() : 0; }
   // No barrier when the group goes: this process ends, maybe badly. The others learn it from the lease.
   void abandon();
 
@@ -77,6 +90,8 @@ class ProcessGroupL3dml final : public c10d::ProcessGroup {
   uint64_t getSequenceNumberForGroup() override;
 
  private:
+  c10d::ProcessGroup& gloo() const;  // throws if there is none
+
   const std::chrono::milliseconds timeout_;
   const bool raise_non_finite_;
   std::atomic<kernels::LaneFormat> format_;
@@ -89,6 +104,7 @@ class ProcessGroupL3dml final : public c10d::ProcessGroup {
   // Ends in this order, last first: leases may fail the job, the job's last callbacks post to the finisher.
   Finisher finisher_;
   std::unique_ptr<host::Job> job_;
+  std::unique_ptr<member::Membership> member_;  // null: by a job file
   Leases leases_;
 };
 

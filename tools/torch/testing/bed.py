@@ -20,7 +20,8 @@ class Skipped(Exception):
 
 def environment(extra=None):
     env = dict(os.environ, PYTHONPATH=f"{BUILD}/tools/torch:{HERE}", PYTHONUNBUFFERED="1")
-    env.pop("L3DML_JOB", None)
+    for name in ("CONTROLLER", "JOB", "TOKEN"):
+        env.pop("L3DML_" + name, None)
     env.update(extra or {})
     return env
 

@@ -1,4 +1,4 @@
-"""Runs on every rank under torch_bed: what happens when a rank dies, leaves, or is told nonsense. One case per run."""
+"""Runs on every rank under torch_bed or in a lab: what happens when a rank dies, leaves, or is told nonsense. One case per run."""
 import os
 import signal
 import sys
