@@ -1,5 +1,6 @@
 #include "control/api/controller.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +25,9 @@ absl::StatusOr<Record> parse(const std::string& value) {
 }  // namespace
 
 Controller::Controller(std::unique_ptr<Store> store, Options options)
-    : store_(std::move(store)), options_(std::move(options)) {}
+    : store_(std::move(store)), options_(std::move(options)) {
+  if (!options_.forms) options_.forms = std::make_shared<FormChooser>();
+}
 Controller::~Controller() = default;
 
 absl::StatusOr<std::unique_ptr<Controller>> Controller::create(std::unique_ptr<Store> store,
@@ -61,9 +64,20 @@ absl::Status Controller::load() {
       tell_coordinators(*jobs_.at(name), SwitchReturned{static_cast<SwitchId>(site), true});
   for (const auto& [name, job] : jobs_)
     for (size_t i = 0; i < job->stripes.size(); ++i)
-      if (job->stripes[i].next) job->stripes[i].coordinator->handle(ChangeWanted{}, options_.now_ns());
+      if (was_to_change(*job, i)) job->stripes[i].coordinator->handle(ChangeWanted{}, options_.now_ns());
   for (const auto& [name, job] : jobs_) carry(*job);
   return absl::OkStatus();
+}
+
+// A controller before us died between storing why the stripe must change and telling anybody.
+bool Controller::was_to_change(const Job& job, size_t index) const {
+  if (job.stripes[index].next) return true;
+  if (!job.record.attended) return false;
+  const StripePlan& plan = job.plan.stripes[index];
+  for (size_t rank = 0; rank < plan.members.size(); ++rank)
+    if (plan.members[rank].aggregator >= 0 && job.record.members[rank].lost) return true;
+  return std::any_of(plan.tree.aggregators.begin(), plan.tree.aggregators.end(),
+                     [this](const Aggregator& node) { return !topology_.sites()[node.site].aggregates; });
 }
 
 absl::Status Controller::load_job(const Store::Record& stored) {
@@ -93,12 +107,14 @@ absl::Status Controller::load_job(const Store::Record& stored) {
       next_job_ = std::max(next_job_, static_cast<uint16_t>(taken->job + 1));
     }
     make_coordinators(*job);
+    job->sized_bps = rate_of(*job, topology_, present_members(*job), running_form(*job));
+    job->revise = true;  // the network may have changed while nobody looked
     compile(*job);
   }
   // Nobody could renew while we were away: everybody gets a whole lease.
   job->attendants.resize(job->record.members.size());
-  job->deadlines_ns.assign(job->record.members.size(),
-                           options_.now_ns() + static_cast<int64_t>(job->record.specification.lease_s * 1e9));
+  job->deadlines_ns.resize(job->record.members.size());
+  for (uint32_t rank = 0; rank < job->deadlines_ns.size(); ++rank) renew_lease(*job, rank);
   jobs_.emplace(stored.key, std::move(job));
   return absl::OkStatus();
 }
@@ -134,7 +150,7 @@ absl::Status Controller::apply(const std::string& kind, const std::string& value
   auto id = topology_.add_link(link->name, a, b, link->rate_bps, link->delay_s, link->loss, link->port_a,
                                link->port_b);
   if (!id.ok()) return id.status();
-  topology_.set_link_up(*id, !link->down && !link->removed);
+  take_figures(*link, *id);
   links_.push_back(*link);
   return absl::OkStatus();
 }

@@ -23,6 +23,7 @@
 #include "control/api/views.h"
 #include "control/jobs/compiler.h"
 #include "control/jobs/epoch_messages.h"
+#include "control/jobs/form.h"
 #include "control/jobs/plan.h"
 #include "control/store/store.h"
 #include "control/target/switch_target.h"
@@ -40,6 +41,8 @@ class Controller {
     std::function<std::string()> new_token;  // unguessable
     double detach_grace_s = 1;               // a member whose stream broke has so long to come back
     double switch_grace_s = 5;               // a switch that is not reached has so long before jobs leave it
+    std::shared_ptr<const FormChooser> forms;  // for jobs whose owner gives no roots; null: the arithmetic
+    double form_hysteresis = 0.1;  // a running job changes for a form that is shorter by more than this part
   };
 
   // Loads the store, connects, reconciles. Devices that cannot be reached are tried again by tick().
@@ -51,7 +54,7 @@ class Controller {
   absl::Status add_host(const HostRecord& host);
   absl::Status add_link(const LinkRecord& link);
   absl::Status add_network(const NetworkRecords& network);  // all of it, then devices once
-  absl::Status set_link(const std::string& name, bool down);
+  absl::Status set_link(const std::string& name, const LinkChange& change);
   absl::Status drain(const std::string& site, bool drained);  // jobs leave its switch, new ones stay away
   // What is removed keeps its addresses and ports until it is added again. Error: still in use.
   absl::Status remove_site(const std::string& name);
@@ -87,7 +90,8 @@ class Controller {
                                   const std::vector<Standing>& standings, Send send);
   void report(const std::string& job, uint32_t rank, uint64_t attendance, uint32_t stripe,
               const Report& report);
-  void renew_attended(const std::string& job, uint32_t rank, uint64_t attendance);
+  void renew_attended(const std::string& job, uint32_t rank, uint64_t attendance, double round_trip_s = 0,
+                      double result_s = 0);
   void detach(const std::string& job, uint32_t rank, uint64_t attendance);
 
   // ---- what there is (controller_views.cc)
@@ -99,8 +103,39 @@ class Controller {
   std::vector<RouteView> routes(const std::string& site) const;  // empty: of all
   StatisticsView statistics(const std::string& site) const;      // reads the devices; of ended jobs: the last
   std::vector<EventRecord> events(uint64_t after) const;
+  // What telemetry looks at, by switch that is reached. The target may be read from any thread.
+  struct Watched {
+    struct Port {
+      uint32_t port = 0;
+      std::string name;     // of the link or host behind it
+      double rate_bps = 0;  // 0: not limited
+    };
+    struct Child {
+      uint16_t neighbor = 0;
+      std::string name;
+    };
+    struct Aggregator {
+      std::string job;
+      uint32_t stripe = 0, slot_base = 0, ring = 0;
+      std::vector<Child> children;
+    };
+    std::string site;
+    std::shared_ptr<target::SwitchTarget> target;
+    std::vector<Port> ports;
+    std::vector<Aggregator> aggregators;
+  };
+  std::vector<Watched> watched() const;
+  struct MemberFigures {  // as a member told when it renewed
+    std::string job, host;
+    uint32_t rank = 0;
+    double round_trip_s = 0, result_s = 0;
+  };
+  std::vector<MemberFigures> member_figures() const;
   // Waits until something is newer than `version` or the time is over; returns the version there is.
   uint64_t wait_change(uint64_t version, int64_t timeout_ms) const;
+
+  // False: another controller may have taken over; whoever sees that must stop at once.
+  bool holds_store() const { return store_->held(); }
 
   // Leases that ran out, devices to be reached or written again, changes that wait. Call often.
   void tick();
@@ -113,11 +148,13 @@ class Controller {
 
   absl::Status load();
   absl::Status load_job(const Store::Record& stored);
+  bool was_to_change(const Job& job, size_t stripe) const;
   absl::Status apply(const std::string& kind, const std::string& value);  // one stored record of the topology
   absl::Status remember(const std::string& kind, const std::string& key, const std::string& value);
   absl::StatusOr<bool> learn_site(const SiteRecord& site);  // true: it is new
   absl::StatusOr<bool> learn_host(const HostRecord& host);
   absl::StatusOr<bool> learn_link(const LinkRecord& link);
+  void take_figures(const LinkRecord& link, LinkId id);  // of the record, into the topology
   void topology_changed();
   bool usable(SiteId site) const;  // may sum for jobs now
   absl::Status save_job(Job& job);
@@ -125,6 +162,7 @@ class Controller {
   void connect_device(SiteId site);
   void take_target(SiteId site, absl::StatusOr<std::unique_ptr<target::SwitchTarget>> target);
   void reach_devices();                        // takes the lock itself
+  absl::Status start_ports(SiteId site);       // and what else a device needs before entries
   std::set<std::string> refresh(SiteId site);  // all it shall hold; returns the jobs it held nothing of
   absl::Status write(SiteId site, const DeviceEntries& before, const DeviceEntries& after);
   void failed(SiteId site, const absl::Status& why);
@@ -137,6 +175,18 @@ class Controller {
                                  const std::vector<std::string>& groups);
   absl::StatusOr<Job*> with_group(Job& job, const std::string& group);  // begun anew if it is another
   void finish_job(Job& job, const std::string& reason, bool by_loss = false);
+  static std::vector<StripeRequest> running_form(const Job& job);
+  static std::vector<HostId> present_members(const Job& job);
+  Topology usable_topology() const;  // sites whose switches cannot be used now aggregate nothing
+  double rate_of(const Job& job, const Topology& topology, const std::vector<HostId>& members,
+                 const std::vector<StripeRequest>& stripes) const;
+  bool all_settled() const;
+  void revise_one_job();  // that the network has changed under
+  void revise(Job& job);
+
+  void renew_lease(Job& job, uint32_t rank) const;
+  void count_leases(int64_t now_ns);
+  void switch_is_back(Job& job, SiteId site, bool restarted);
   void end_if_all_left(Job& job);
   void lose_member(Job& job, uint32_t rank, const std::string& reason);
   void make_coordinators(Job& job);
@@ -169,6 +219,8 @@ class Controller {
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::deque<EventRecord> events_;
   uint64_t event_count_ = 0, attendance_count_ = 0;
+  // Leases run by this clock, which stands still while we could not have heard a renewal.
+  int64_t lease_clock_ns_ = 0, last_tick_ns_ = -1;
   uint16_t next_job_ = 1;
 };
 

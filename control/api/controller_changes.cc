@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/api/controller_state.h"
+#include "control/api/fault.h"
 #include "control/api/member_config.h"
 #include "control/install/install.h"
 #include "control/store/plan_json.h"
@@ -76,7 +77,9 @@ void Controller::compile(Job& job) {
     else if (stripe.next)
       plan.stripes[i] = *stripe.next;
   }
-  job.parts = compile_job(topology_, plan);
+  std::vector<uint32_t> pipes;
+  for (const DeviceResources& device : resources_) pipes.push_back(device.capability.pipes);
+  job.parts = compile_job(topology_, plan, pipes);
 }
 
 absl::StatusOr<uint64_t> Controller::attach(const std::string& name, const std::string& token, uint32_t rank,
@@ -91,7 +94,7 @@ absl::StatusOr<uint64_t> Controller::attach(const std::string& name, const std::
     return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " of job ", name, " has not joined"));
   if (job.record.members[rank].lost)
     return absl::FailedPreconditionError(
-        absl::StrCat("rank ", rank, " of job ", name, " was given up: its lease ran out"));
+        absl::StrCat("rank ", rank, " of job ", name, " was given up: ", job.record.members[rank].why));
   if (standings.size() != job.stripes.size())
     return absl::InvalidArgumentError(
         absl::StrCat("job ", name, " has ", job.stripes.size(), " stripes, not ", standings.size()));
@@ -103,7 +106,7 @@ absl::StatusOr<uint64_t> Controller::attach(const std::string& name, const std::
   attendant.attendance = ++attendance_count_;
   attendant.send = std::move(send);
   const int64_t now_ns = options_.now_ns();
-  job.deadlines_ns[rank] = now_ns + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
+  renew_lease(job, rank);
   job.version = ++version_;
   for (uint32_t i = 0; i < standings.size(); ++i) {
     Coordinator& coordinator = *job.stripes[i].coordinator;
@@ -132,18 +135,21 @@ void Controller::report(const std::string& name, uint32_t rank, uint64_t attenda
   if (found == jobs_.end() || !found->second->live() || rank >= found->second->attendants.size()) return;
   Job& job = *found->second;
   if (job.attendants[rank].attendance != attendance || stripe >= job.stripes.size()) return;
-  job.deadlines_ns[rank] = options_.now_ns() + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
+  renew_lease(job, rank);
   job.stripes[stripe].coordinator->handle(report, options_.now_ns());
   carry(job);
 }
 
-void Controller::renew_attended(const std::string& name, uint32_t rank, uint64_t attendance) {
+void Controller::renew_attended(const std::string& name, uint32_t rank, uint64_t attendance,
+                                double round_trip_s, double result_s) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(name);
   if (found == jobs_.end() || rank >= found->second->attendants.size()) return;
   Job& job = *found->second;
   if (job.attendants[rank].attendance != attendance) return;
-  job.deadlines_ns[rank] = options_.now_ns() + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
+  renew_lease(job, rank);
+  job.attendants[rank].round_trip_s = round_trip_s;
+  job.attendants[rank].result_s = result_s;
 }
 
 void Controller::detach(const std::string& name, uint32_t rank, uint64_t attendance) {
@@ -156,8 +162,8 @@ void Controller::detach(const std::string& name, uint32_t rank, uint64_t attenda
   attendant.attendance = 0;
   attendant.send = nullptr;
   // A process that died closes its stream at once, one that lost us comes back at once.
-  job.deadlines_ns[rank] = std::min(job.deadlines_ns[rank],
-                                    options_.now_ns() + static_cast<int64_t>(options_.detach_grace_s * 1e9));
+  job.deadlines_ns[rank] =
+      std::min(job.deadlines_ns[rank], lease_clock_ns_ + static_cast<int64_t>(options_.detach_grace_s * 1e9));
   job.version = ++version_;
   changed_.notify_all();
 }
@@ -196,6 +202,7 @@ void Controller::carry(Job& job) {
   const std::string& name = job.record.specification.name;
   if (job.told_changing) return event("job_changing", name, "");
   ++job.changes;
+  job.sized_bps = rate_of(job, usable_topology(), present_members(job), running_form(job));
   const StripePlan& stripe = job.plan.stripes.front();
   event("job_changed", name,
         absl::StrCat("epoch ", stripe.epoch, ", ", epoch_plan(stripe).members.size(), " ranks"));
@@ -213,10 +220,17 @@ void Controller::obey(Job& job, uint32_t index, const Command& command) {
     const MemberRecord& member = job.record.members[pause->member];
     if (member.left || member.lost)
       return answer(MemberLost{pause->member, member.left ? "it has left" : "it is gone"});
-    return to(pause->member, pause->change);
+    to(pause->member, pause->change);
+    return die_here_if_told("pause.told");
   }
-  if (const auto* fetch = std::get_if<FetchCopies>(&command)) return to(fetch->holder, fetch->change);
-  if (const auto* deliver = std::get_if<DeliverCopies>(&command)) return to(deliver->member, deliver->change);
+  if (const auto* fetch = std::get_if<FetchCopies>(&command)) {
+    to(fetch->holder, fetch->change);
+    return die_here_if_told("fetch.told");
+  }
+  if (const auto* deliver = std::get_if<DeliverCopies>(&command)) {
+    to(deliver->member, deliver->change);
+    return die_here_if_told("deliver.told");
+  }
   if (const auto* fail = std::get_if<FailMember>(&command)) {
     MemberRecord& member = job.record.members[fail->member];
     if (member.left || coordinator.phase() == Coordinator::Phase::ended)
@@ -229,16 +243,22 @@ void Controller::obey(Job& job, uint32_t index, const Command& command) {
     const auto site = static_cast<SiteId>(remove->to);
     stripe.withdrawn = true;
     compile(job);
-    absl::Status status = write_part(job, site);
-    if (status.ok() && devices_[site]->target && !devices_[site]->stale)
+    const absl::Status status = write_part(job, site);
+    if (status.ok() && devices_[site]->target && !devices_[site]->stale) {
+      die_here_if_told("remove.written");
       return answer(SwitchDone{remove->change, remove->to});
-    return answer(SwitchLost{remove->to});
+    }
+    // It may be back at once, as when we have just started. tick() says when it is lost, the coordinator when
+    // that took too long.
+    stripe.removals[site] = *remove;
+    return;
   }
   if (const auto* install = std::get_if<InstallAdmission>(&command)) {
     const absl::Status status = install_stripe(job, index, *install);
     if (status.ok()) return answer(SwitchDone{install->change, install->to});
     event("device_down", sites_[install->to].name, std::string(status.message()));
-    return answer(SwitchLost{install->to});
+    stripe.installs[static_cast<SiteId>(install->to)] = *install;
+    return;
   }
   const auto& resume = std::get<ResumeMember>(command);
   if (stripe.next) {  // the first to resume: from here on the new epoch is what there is
@@ -248,12 +268,14 @@ void Controller::obey(Job& job, uint32_t index, const Command& command) {
     if (index < job.record.next.size()) job.record.next[index].clear();
     if (absl::Status s = save_job(job); !s.ok())
       event("store_failed", job.record.specification.name, std::string(s.message()));
+    die_here_if_told("resume.stored");
   }
   ToMember message{index, resume.change, command, "", false};
   message.config = stripe_config(topology_, job.plan, job.plan.stripes[index],
                                  static_cast<int>(resume.member), job.record.specification.mtu);
   message.joiner = resume.first_collective != 0 || resume.first_chunk != 0;
   to_member(job, resume.member, std::move(message));
+  die_here_if_told("resume.told");
 }
 
 absl::Status Controller::install_stripe(Job& job, uint32_t index, const InstallAdmission& command) {
@@ -266,6 +288,7 @@ absl::Status Controller::install_stripe(Job& job, uint32_t index, const InstallA
     job.record.next.resize(job.stripes.size());
     job.record.next[index] = next_json(job.plan, next);
     if (absl::Status s = save_job(job); !s.ok()) return s;
+    die_here_if_told("install.stored");
   }
   stripe.withdrawn = false;
   compile(job);
@@ -279,7 +302,10 @@ absl::Status Controller::install_stripe(Job& job, uint32_t index, const InstallA
     if (next.tree.aggregators[a].site == site)
       status = write_stamps(*device.target, next.aggregators[a].slot_base, next.ring, next.first_number - 1);
   if (!status.ok()) return failed(site, status), status;
-  return write_part(job, site);
+  die_here_if_told("install.zeroed");
+  status = write_part(job, site);
+  die_here_if_told("install.written");
+  return status;
 }
 
 std::optional<EpochPlan> Controller::replan(Job& job, uint32_t index, const std::set<MemberId>& members,
@@ -290,11 +316,15 @@ std::optional<EpochPlan> Controller::replan(Job& job, uint32_t index, const std:
     if (!switches.contains(static_cast<SwitchId>(site)) || !usable(static_cast<SiteId>(site)))
       topology.set_aggregates(static_cast<SiteId>(site), false);
   const StripePlan& taken = stripe.next ? *stripe.next : job.plan.stripes[index];
+  std::vector<SiteId> roots;
+  for (const StripeRequest& running : running_form(job)) roots.push_back(running.root);
+  for (size_t i = 0; i < roots.size(); ++i)
+    if (job.stripes[i].wanted_root >= 0) roots[i] = job.stripes[i].wanted_root;
   std::vector<DeviceResources> trial = resources_;
   release_stripe(taken, &trial);
   SizingOptions sizing;
   sizing.lanes = job.plan.lanes;
-  auto next = replan_stripe(topology, job.plan, index, {members.begin(), members.end()}, sizing,
+  auto next = replan_stripe(topology, job.plan, index, roots, {members.begin(), members.end()}, sizing,
                             {job.record.specification.inner, 2}, &trial);
   if (!next.ok()) {
     event("no_plan", job.record.specification.name, std::string(next.status().message()));

@@ -4,11 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "control/api/controller_state.h"
 #include "control/install/install.h"
+#include "control/install/startup.h"
 
 namespace l3dml::control {
 namespace {
 
 constexpr int64_t kFirstPauseNs = 200'000'000, kLongestPauseNs = 5'000'000'000;
+constexpr int64_t kLongestTickNs = 500'000'000;  // more between two ticks does not count against leases
 
 }  // namespace
 
@@ -62,10 +64,31 @@ void Controller::failed(SiteId site, const absl::Status& why) {
   if (gone) device.target.reset();  // its tables may be gone as well
 }
 
+absl::Status Controller::start_ports(SiteId site) {
+  Device& device = *devices_[site];
+  StartUp needs;
+  needs.port = {sites_[site].speed, sites_[site].fec, true};
+  for (const Host& host : topology_.hosts())
+    if (host.site == site && host.present) needs.ports.push_back(host.port);
+  for (const Step& step : topology_.steps(site))
+    needs.ports.push_back(topology_.port_towards(site, step.link));
+  std::sort(needs.ports.begin(), needs.ports.end());
+  if (!device.stale && needs.ports == device.ports) return absl::OkStatus();
+  std::vector<std::string> problems;
+  const auto writes = start_device(*device.target, needs, &problems);
+  if (!writes.ok()) return writes.status();
+  if (*writes > 0) event("device_started", sites_[site].name, absl::StrCat(*writes, " writes"));
+  for (const std::string& problem : problems)
+    if (device.port_words.insert(problem).second) event("port_failed", sites_[site].name, problem);
+  device.ports = needs.ports;
+  return absl::OkStatus();
+}
+
 std::set<std::string> Controller::refresh(SiteId site) {
   std::set<std::string> forgotten;
   Device& device = *devices_[site];
   if (!device.target) return forgotten;
+  if (absl::Status s = start_ports(site); !s.ok()) return failed(site, s), forgotten;
   auto installed = read_installed(*device.target);
   if (!installed.ok()) return failed(site, installed.status()), forgotten;
   std::set<EntryKey> keys;
@@ -75,9 +98,11 @@ std::set<std::string> Controller::refresh(SiteId site) {
     if (!job->live() || static_cast<size_t>(site) >= job->parts.size()) continue;
     const DeviceEntries& part = job->parts[site];
     wanted.append(part);
-    if (!part.entries.empty() && std::none_of(part.entries.begin(), part.entries.end(), [&](const Entry& e) {
-          return keys.contains(canonical(e).key);
-        }))
+    const bool had_some = std::any_of(job->stripes.begin(), job->stripes.end(),
+                                      [&](const Job::Stripe& s) { return s.ranges.contains(site); });
+    const auto is_there = [&](const Entry& e) { return keys.contains(canonical(e).key); };
+    if ((had_some && keys.empty()) ||  // what was being changed was not there anyway
+        (!part.entries.empty() && std::none_of(part.entries.begin(), part.entries.end(), is_there)))
       forgotten.insert(name);
   }
   const auto writes = reconcile(*device.target, wanted, *installed);
@@ -140,10 +165,42 @@ void Controller::reach_devices() {
   }
 }
 
+// The coordinators learn that they may use the switch, and that what they asked of it meanwhile is done:
+// refresh() has removed what was to be removed, what was to be installed is tried again (unless the switch
+// forgot everything: then the change begins anew).
+void Controller::switch_is_back(Job& job, SiteId site, bool restarted) {
+  if (!job.record.attended) return;
+  job.revise = true;
+  const int64_t now_ns = options_.now_ns();
+  for (uint32_t i = 0; i < job.stripes.size() && job.live(); ++i) {
+    Job::Stripe& stripe = job.stripes[i];
+    Coordinator& coordinator = *stripe.coordinator;
+    coordinator.handle(SwitchReturned{static_cast<SwitchId>(site), restarted}, now_ns);
+    if (const auto node = stripe.removals.extract(site))
+      coordinator.handle(SwitchDone{node.mapped().change, static_cast<SwitchId>(site)}, now_ns);
+    if (const auto node = stripe.installs.extract(site);
+        node && coordinator.phase() == Coordinator::Phase::installing &&
+        coordinator.change() == node.mapped().change)
+      obey(job, i, node.mapped());
+  }
+  carry(job);
+}
+
+void Controller::renew_lease(Job& job, uint32_t rank) const {
+  job.deadlines_ns[rank] = lease_clock_ns_ + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
+}
+
+// A tick that comes late found us stopped, starved or waiting for a switch: nobody was heard meanwhile.
+void Controller::count_leases(int64_t now_ns) {
+  if (last_tick_ns_ >= 0) lease_clock_ns_ += std::min(now_ns - last_tick_ns_, kLongestTickNs);
+  last_tick_ns_ = now_ns;
+}
+
 void Controller::tick() {
   reach_devices();
   const std::lock_guard lock(mutex_);
   const int64_t now_ns = options_.now_ns();
+  count_leases(now_ns);
   for (size_t i = 0; i < devices_.size(); ++i) {
     Device& device = *devices_[i];
     const auto site = static_cast<SiteId>(i);
@@ -152,8 +209,7 @@ void Controller::tick() {
       const std::set<std::string> forgotten = refresh(site);
       if (!device.stale) {
         for (const auto& [name, job] : jobs_)
-          if (job->live() && (forgotten.contains(name) || device.lost))
-            tell_coordinators(*job, SwitchReturned{static_cast<SwitchId>(site), forgotten.contains(name)});
+          if (job->live()) switch_is_back(*job, site, forgotten.contains(name));
         device.lost = false;
       }
     }
@@ -164,11 +220,12 @@ void Controller::tick() {
         if (job->live()) tell_coordinators(*job, SwitchLost{static_cast<SwitchId>(site)});
     }
   }
+  revise_one_job();
   for (const auto& [name, job] : jobs_) {
     if (!job->live()) continue;
     for (uint32_t rank = 0; rank < job->record.members.size() && job->live(); ++rank) {
       const MemberRecord& member = job->record.members[rank];
-      if (!member.joined || member.left || member.lost || job->deadlines_ns[rank] > now_ns) continue;
+      if (!member.joined || member.left || member.lost || job->deadlines_ns[rank] > lease_clock_ns_) continue;
       lose_member(*job, rank, "its lease ran out");
     }
     bool due = false;

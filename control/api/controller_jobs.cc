@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/api/controller_state.h"
+#include "control/api/fault.h"
 #include "control/api/job_request.h"
 #include "control/api/member_config.h"
 #include "control/install/install.h"
@@ -103,7 +104,8 @@ absl::StatusOr<JobView> Controller::create_job(const JobSpecification& wanted) {
 absl::StatusOr<Controller::Job*> Controller::begin_job(const JobSpecification& wanted,
                                                        const std::string& token,
                                                        const std::vector<std::string>& groups) {
-  auto request = request_of(topology_, resources_, wanted);
+  ChosenForm form;
+  auto request = request_of(topology_, resources_, wanted, options_.forms.get(), &form);
   if (!request.ok()) return request.status();
   if (65535 - next_job_ < static_cast<int>(request->stripes.size())) next_job_ = 1;
   request->first_job = next_job_;
@@ -121,16 +123,21 @@ absl::StatusOr<Controller::Job*> Controller::begin_job(const JobSpecification& w
   job->record.groups = groups;
   job->record.state = "waiting";
   job->record.plan = to_json(*plan);
+  job->record.form_source = form.source;
+  job->record.form_why = form.why;
   job->record.members.resize(wanted.hosts.size());
   job->attendants.resize(wanted.hosts.size());
   job->deadlines_ns.assign(wanted.hosts.size(), 0);
   job->plan = *plan;
   job->stripes.resize(job->plan.stripes.size());
   if (absl::Status s = save_job(*job); !s.ok()) return give_back(s);
+  die_here_if_told("create.stored");
   next_job_ = static_cast<uint16_t>(next_job_ + job->plan.stripes.size());
   make_coordinators(*job);
+  job->sized_bps = rate_of(*job, topology_, present_members(*job), running_form(*job));
   compile(*job);
   write_job(*job);
+  die_here_if_told("create.written");
   const JobPlan& kept = job->plan;
   event(groups.empty() ? "job_created" : "job_begun_anew", wanted.name,
         absl::StrCat(wanted.hosts.size(), " ranks, ", kept.stripes.size(), " stripes, limited by ",
@@ -186,6 +193,7 @@ void Controller::finish_job(Job& job, const std::string& reason, bool by_loss) {
   job.record.plan.clear();
   job.record.next.clear();
   (void)save_job(job);  // what fails here is found again at the next start: its leases run out then
+  die_here_if_told("end.stored");
   event("job_ended", job.record.specification.name, reason);
   for (size_t i = 0; i < job.stripes.size(); ++i)
     release_stripe(job.stripes[i].next ? *job.stripes[i].next : job.plan.stripes[i], &resources_);
@@ -262,15 +270,16 @@ absl::StatusOr<MembershipView> Controller::join(const JoinCall& call) {
   }
   const bool comes_back = members[rank].lost;
   if (!again) {
-    members[rank] = {true, false, false, comes_back, call.instance};
+    members[rank] = {true, false, false, comes_back, call.instance, ""};
     job.attendants[rank] = {};
     if (job.record.state == "waiting" &&
         std::all_of(members.begin(), members.end(), [](const MemberRecord& m) { return m.joined; }))
       job.record.state = "running";
     if (absl::Status s = save_job(job); !s.ok()) return s;
+    die_here_if_told("join.stored");
     event("member_joined", call.job, absl::StrCat("rank ", rank, " on host ", host));
   }
-  job.deadlines_ns[rank] = options_.now_ns() + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
+  renew_lease(job, rank);
   return MembershipView{static_cast<uint32_t>(rank),
                         static_cast<uint32_t>(hosts.size()),
                         member_config(topology_, job.plan, static_cast<int>(rank),
@@ -287,7 +296,7 @@ absl::StatusOr<JobView> Controller::renew(const std::string& name, const std::st
   Job& job = **found;
   if (rank >= job.record.members.size() || !job.record.members[rank].joined)
     return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " of job ", name, " has not joined"));
-  job.deadlines_ns[rank] = options_.now_ns() + static_cast<int64_t>(job.record.specification.lease_s * 1e9);
+  renew_lease(job, rank);
   return view(job);
 }
 
@@ -315,10 +324,12 @@ void Controller::lose_member(Job& job, uint32_t rank, const std::string& reason)
   job.record.members[rank].lost = true;
   job.starting.erase(rank);
   job.waiting_to_start.erase(rank);
+  job.record.members[rank].why = reason;
   event("member_lost", name, text);
   if (job.record.specification.on_loss == OnLoss::end || !job.record.attended)
     return finish_job(job, text, true);
   if (absl::Status s = save_job(job); !s.ok()) event("store_failed", name, std::string(s.message()));
+  die_here_if_told("loss.stored");
   end_if_all_left(job);
   if (job.live()) tell_coordinators(job, MemberLost{rank, text});
 }
@@ -333,6 +344,8 @@ JobView Controller::view(const Job& job) const {
   v.changes = job.changes;
   v.plan = job.plan;
   v.on_loss = job.record.specification.on_loss;
+  v.form_source = job.record.form_source;
+  v.form_why = job.record.form_why;
   v.version = job.version;
   for (size_t rank = 0; rank < job.record.members.size(); ++rank) {
     const MemberRecord& m = job.record.members[rank];

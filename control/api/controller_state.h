@@ -8,7 +8,7 @@
 namespace l3dml::control {
 
 struct Controller::Device {
-  std::unique_ptr<target::SwitchTarget> target;  // null: not reached
+  std::shared_ptr<target::SwitchTarget> target;  // null: not reached
   std::string problem;
   bool known = false;    // its capability is that of resources_
   bool stale = true;     // what it holds may not be what it shall
@@ -17,7 +17,9 @@ struct Controller::Device {
   int64_t next_try_ns = 0;
   int64_t pause_ns = 0;
   int64_t lost_since_ns = 0;
-  DeviceEntries routes;  // that were written
+  DeviceEntries routes;              // that were written
+  std::vector<uint16_t> ports;       // that it was started with
+  std::set<std::string> port_words;  // what was said about them
 };
 
 // Asks the controller, which sees the whole job.
@@ -41,7 +43,11 @@ struct Controller::Job {
   struct Stripe {
     std::unique_ptr<StripePlanner> planner;
     std::unique_ptr<Coordinator> coordinator;
-    bool withdrawn = false;          // devices shall hold nothing of it now
+    bool withdrawn = false;   // devices shall hold nothing of it now
+    SiteId wanted_root = -1;  // of the next change; -1: as it is
+    // What a device that is not reached was asked for; done when it is back (switch_is_back).
+    std::map<SiteId, RemoveAdmission> removals;
+    std::map<SiteId, InstallAdmission> installs;
     std::optional<StripePlan> next;  // of the epoch being installed; its resources are taken, not the plan's
     std::map<SiteId, std::pair<uint32_t, uint32_t>> ranges;  // slots of the newest plan: base, ring
     std::optional<uint64_t> stopped_at;                      // before this collective, for joiners
@@ -51,6 +57,7 @@ struct Controller::Job {
     uint64_t attendance = 0;  // 0: no stream
     Send send;
     std::map<uint32_t, ToMember> last;  // by stripe; said again if the stream broke
+    double round_trip_s = 0, result_s = 0;
   };
 
   // Ranks that come to the running job begin together, at one collective on all stripes; who comes meanwhile
@@ -62,10 +69,12 @@ struct Controller::Job {
   JobPlan plan;  // of the running epochs
   std::vector<Stripe> stripes;
   std::vector<Attendant> attendants;        // by rank
-  std::vector<int64_t> deadlines_ns;        // by rank; of the lease
+  std::vector<int64_t> deadlines_ns;        // by rank; of the lease, by lease_clock_ns_
   std::vector<DeviceEntries> parts;         // by site: what devices shall hold of it,
   std::map<SiteId, DeviceEntries> written;  // and what was written
   bool told_changing = false;               // as of the last word of its coordinators
+  bool revise = false;                      // the network has changed: perhaps another form is better now
+  double sized_bps = 0;                     // by the arithmetic, when its rates were last chosen
   uint32_t changes = 0;
   uint64_t version = 0;
   std::vector<StatisticsView::Segment> last_segments;  // as they were when it ended

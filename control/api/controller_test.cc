@@ -53,8 +53,8 @@ class ControllerTest : public ::testing::Test {
  protected:
   ControllerTest() {
     std::ifstream in(L3DML_BF_RT);
-    const std::string schema{std::istreambuf_iterator<char>(in), {}};
-    for (const char* site : {"west", "east"}) fakes_[site] = *target::FakeTarget::create("l3dml", schema);
+    schema_.assign(std::istreambuf_iterator<char>(in), {});
+    for (const char* site : {"west", "east"}) fakes_[site] = *target::FakeTarget::create("l3dml", schema_);
     path_ = ::testing::TempDir() + "/l3dml_controller_" + std::to_string(getpid()) + ".db";
     remove_store();
     start();
@@ -98,6 +98,12 @@ class ControllerTest : public ::testing::Test {
   JobSpecification job(const std::string& name = "train") {
     return {name, {"w0", "w1", "e0", "e1"}, {{"west", 1.0}}, 0, 256, 10};
   }
+  void pass(double seconds) {  // as time passes for a controller that ticks
+    for (double left = seconds; left > 0; left -= 0.1) {
+      now_ns_ += 100'000'000;
+      controller_->tick();
+    }
+  }
   size_t admitted(const std::string& site) {
     return *fakes_.at(site)->usage("pipe.Ingress.admission.admission");
   }
@@ -107,7 +113,7 @@ class ControllerTest : public ::testing::Test {
   }
 
   std::map<std::string, std::unique_ptr<target::FakeTarget>> fakes_;
-  std::string path_;
+  std::string path_, schema_;
   int64_t now_ns_ = 1'000'000'000;
   int tokens_ = 0;
   std::unique_ptr<Controller> controller_;
@@ -158,17 +164,29 @@ TEST_F(ControllerTest, without_the_token_nobody_gets_an_index) {
 TEST_F(ControllerTest, a_lease_that_runs_out_ends_the_job_with_the_workers_name) {
   const auto created = controller_->create_job(job());
   join_all(*created);
-  now_ns_ += 9'000'000'000;
+  pass(9);
   for (const uint32_t rank : {0u, 1u, 3u})
     ASSERT_TRUE(controller_->renew("train", created->token, rank).ok());
-  controller_->tick();
+  pass(0.5);
   EXPECT_EQ(controller_->job("train")->state, "running");
-  now_ns_ += 2'000'000'000;
-  controller_->tick();
+  pass(2);
   const auto ended = controller_->renew("train", created->token, 0);
   EXPECT_EQ(ended->state, "ended");
   EXPECT_EQ(ended->reason, "rank 2 on host e0 is gone: its lease ran out");
   EXPECT_EQ(admitted("east"), 0u);
+}
+
+TEST_F(ControllerTest, leases_stand_still_while_nobody_could_have_been_heard) {
+  const auto created = controller_->create_job(job());
+  join_all(*created);
+  pass(1);
+  now_ns_ += 60'000'000'000;  // stopped, starved, or waiting for a switch
+  controller_->tick();
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  pass(8);
+  EXPECT_EQ(controller_->job("train")->state, "running");
+  pass(2);
+  EXPECT_EQ(controller_->job("train")->state, "ended");
 }
 
 TEST_F(ControllerTest, a_restarted_controller_writes_nothing_and_remembers_everything) {
@@ -274,8 +292,7 @@ TEST_F(ControllerTest, a_lost_member_is_left_out_under_a_new_epoch) {
   EXPECT_EQ(controller_->job("train")->state, "running");
 
   controller_->detach("train", 2, members[2].attendance);  // its process died
-  now_ns_ += 2'000'000'000;
-  controller_->tick();
+  pass(2);
   EXPECT_EQ(controller_->job("train")->state, "changing");
   answer_all(members);
   const auto view = controller_->job("train");
@@ -296,6 +313,60 @@ TEST_F(ControllerTest, a_lost_member_is_left_out_under_a_new_epoch) {
   for (const uint32_t rank : {0u, 1u, 3u})
     ASSERT_TRUE(controller_->leave("train", created->token, rank).ok());
   EXPECT_EQ(controller_->job("train")->reason, "all ranks have left");
+}
+
+TEST_F(ControllerTest, a_change_waits_for_switches_that_are_away_for_a_moment) {
+  for (const bool restarts : {false, true}) {
+    const std::string name = "train";
+    const auto created = controller_->create_job(job());
+    ASSERT_TRUE(created.ok()) << created.status();
+    join_all(*created);
+    std::vector<Member> members;
+    for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+    for (Member& member : members) attend(controller_.get(), created->token, &member);
+    ASSERT_TRUE(controller_->drain("east", true).ok());  // the change begins
+    for (auto& [site, fake] : fakes_) restarts ? fake->restart() : fake->lose_connection();
+    answer_all(members);  // all have paused, no switch is there
+    EXPECT_EQ(controller_->job(name)->state, "changing");
+    pass(1);
+    answer_all(members);
+    pass(0.5);
+    answer_all(members);
+    const auto view = controller_->job(name);
+    EXPECT_EQ(view->state, "running") << view->reason;
+    EXPECT_GT(admitted("west"), 0u);
+    EXPECT_EQ(admitted("east"), 0u);
+    for (const Member& member : members) EXPECT_EQ(member.failed, "");
+    ASSERT_TRUE(controller_->delete_job(name).ok());
+    ASSERT_TRUE(controller_->drain("east", false).ok());
+  }
+}
+
+TEST_F(ControllerTest, a_controller_that_comes_back_drops_nobody_for_switches_it_has_yet_to_reach) {
+  const auto created = controller_->create_job(job());
+  join_all(*created);
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  ASSERT_TRUE(controller_->drain("east", true).ok());  // and is killed before anybody has answered
+  for (auto& [site, fake] : fakes_) {
+    fake->lose_connection();  // its session is not over yet
+    fake->refuse_reconnect(absl::AlreadyExistsError("another client"));
+  }
+  start();
+  for (Member& member : members) {
+    member.controller = controller_.get();
+    member.heard.clear();
+    attend(controller_.get(), created->token, &member);
+  }
+  answer_all(members);
+  pass(1);
+  EXPECT_EQ(controller_->job("train")->state, "changing");
+  for (auto& [site, fake] : fakes_) fake->refuse_reconnect(absl::OkStatus());
+  pass(2);
+  answer_all(members);
+  EXPECT_EQ(controller_->job("train")->state, "running") << controller_->job("train")->reason;
+  for (const Member& member : members) EXPECT_EQ(member.failed, "");
 }
 
 TEST_F(ControllerTest, a_drained_switch_is_left_and_a_removed_host_stays_away) {
@@ -321,14 +392,75 @@ TEST_F(ControllerTest, a_drained_switch_is_left_and_a_removed_host_stays_away) {
   EXPECT_TRUE(controller_->create_job(wanted).ok());
 }
 
+TEST_F(ControllerTest, a_running_job_moves_to_what_is_clearly_faster_and_to_nothing_else) {
+  // A third site that sums, in the middle of a faster way.
+  fakes_["hub"] = *target::FakeTarget::create("l3dml", schema_);
+  ASSERT_TRUE(controller_->add_site({"hub", "switch:50052", 0, false}).ok());
+  for (const char* site : {"west", "east"})
+    ASSERT_TRUE(
+        controller_->add_link({std::string(site) + "-hub", site, "hub", 95e6, 0.012, 0, -1, -1, false}).ok());
+  JobSpecification wanted = job();
+  wanted.roots.clear();
+  wanted.stripes = 1;
+  const auto created = controller_->create_job(wanted);
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_EQ(created->form_source, "arithmetic");
+  const auto root = [&] {
+    const JobView view = *controller_->job("train");
+    return controller_->sites()[view.plan.stripes[0].tree.aggregators[0].site].name;
+  };
+  const std::string first = root();
+  join_all(*created);
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  ASSERT_TRUE(controller_->set_link("wan", {false, 99e6, {}, {}}).ok());  // a little
+  pass(0.5);
+  answer_all(members);
+  EXPECT_EQ(controller_->job("train")->changes, 0u);
+  ASSERT_TRUE(controller_->set_link("wan", {false, 10e6, {}, {}}).ok());
+  ASSERT_TRUE(controller_->set_link("west-hub", {false, 10e6, 0.1, {}}).ok());
+  pass(0.5);
+  answer_all(members);
+  const auto slower = controller_->job("train");
+  EXPECT_EQ(slower->state, "running");
+  EXPECT_GE(slower->changes, 1u) << "its pace is that of the narrow link";
+  EXPECT_LT(slower->plan.stripes[0].rate_bps, 20e6);
+  const uint32_t changes = slower->changes;
+  pass(2);
+  answer_all(members);
+  EXPECT_EQ(controller_->job("train")->changes, changes) << "no reason to change again";
+  EXPECT_FALSE(first.empty());
+}
+
+TEST_F(ControllerTest, a_root_that_its_owner_chose_is_gone_back_to) {
+  JobSpecification wanted = job();
+  wanted.roots = {{"east", 1.0}};
+  const auto created = controller_->create_job(wanted);
+  join_all(*created);
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  const auto root = [&] { return controller_->job("train")->plan.stripes[0].tree.aggregators[0].site; };
+  for (const bool drained : {true, false}) {
+    ASSERT_TRUE(controller_->drain("east", drained).ok());
+    for (int i = 0; i < 3; ++i) {
+      pass(0.2);
+      answer_all(members);
+    }
+    EXPECT_EQ(root(), controller_->topology().find_site(drained ? "west" : "east"));
+    EXPECT_EQ(controller_->job("train")->state, "running");
+  }
+}
+
 TEST_F(ControllerTest, a_link_that_dies_moves_routes_where_there_is_another_way) {
   ASSERT_TRUE(controller_->add_link({"spare", "west", "east", 100e6, 0.080, 0, -1, -1, false}).ok());
   ASSERT_TRUE(controller_->create_job(job()).ok());
   fakes_.at("east")->clear_log();
-  ASSERT_TRUE(controller_->set_link("wan", true).ok());
+  ASSERT_TRUE(controller_->set_link("wan", {true, {}, {}, {}}).ok());
   EXPECT_FALSE(fakes_.at("east")->log().empty());
   fakes_.at("east")->clear_log();
-  ASSERT_TRUE(controller_->set_link("wan", true).ok());
+  ASSERT_TRUE(controller_->set_link("wan", {true, {}, {}, {}}).ok());
   EXPECT_TRUE(fakes_.at("east")->log().empty()) << "said twice";
   EXPECT_EQ(controller_->events(0).back().kind, "link_changed");
 }
@@ -344,8 +476,7 @@ TEST_F(ControllerTest, a_group_that_is_started_again_begins_the_job_anew) {
   for (Member& member : members) attend(controller_.get(), created->token, &member);
   EXPECT_EQ(join("w0", "second").code(), absl::StatusCode::kUnavailable) << "the first is at work";
   controller_->detach("train", 2, members[2].attendance);
-  now_ns_ += 2'000'000'000;
-  controller_->tick();
+  pass(2);
   EXPECT_EQ(controller_->job("train")->state, "ended");
   EXPECT_EQ(admitted("west"), 0u);
   for (const char* host : {"w0", "w1", "e0", "e1"}) ASSERT_TRUE(join(host, "second").ok());
@@ -366,7 +497,7 @@ TEST_F(ControllerTest, figures_of_a_job_are_told_after_its_end) {
   fakes_.at("west")->set_counter("pipe.Egress.segment_sender.repairs", neighbor, {0, 7});
   ASSERT_TRUE(controller_->end_job("train", false).ok());
   fakes_.at("west")->set_counter("pipe.Egress.segment_sender.repairs", neighbor,
-                                 {99, 0});  // of another job by now
+                                 {0, 99});  // of another job by now
   const StatisticsView::Segment first = controller_->statistics("west").segments.at(0);
   EXPECT_EQ(std::tuple(first.job, first.peer, first.repaired_packets), std::tuple("train", "w0", 7u));
   ASSERT_TRUE(controller_->end_job("train", true).ok());
@@ -432,8 +563,7 @@ TEST_F(ControllerTest, a_rank_that_comes_back_begins_with_one_collective_on_all_
   };
   for (Trainer& trainer : trainers) trainer.attend(created->token);
   controller_->detach("train", 3, trainers[3].attendance);
-  now_ns_ += 2'000'000'000;
-  controller_->tick();
+  pass(2);
   settle();
   ASSERT_EQ(controller_->job("train")->members[3].state, "lost");
 
@@ -465,8 +595,7 @@ TEST_F(ControllerTest, nobody_stops_for_a_rank_that_came_back_and_died_again) {
   for (Member& member : members) attend(controller_.get(), created->token, &member);
   const auto die = [&] {
     controller_->detach("train", 3, members[3].attendance);
-    now_ns_ += 2'000'000'000;
-    controller_->tick();
+    pass(2);
   };
   die();
   answer_all(members);

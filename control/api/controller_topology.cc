@@ -1,5 +1,8 @@
 // The controller's topology: added, changed, removed.
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "control/api/controller_state.h"
 #include "control/routing/routes.h"
 
@@ -14,7 +17,11 @@ std::string dump(const Record& record) {
 // What is said of a thing when it is added, without what happened to it since.
 SiteRecord as_added(SiteRecord r) { return r.drained = r.removed = false, r; }
 HostRecord as_added(HostRecord r) { return r.removed = false, r; }
-LinkRecord as_added(LinkRecord r) { return r.down = r.removed = false, r; }
+LinkRecord as_added(LinkRecord r) {
+  r.down = r.removed = false;
+  r.rate_now_bps = r.delay_now_s = r.loss_now = -1;
+  return r;
+}
 
 // Where it is in the list, -1 if nowhere. Error: there is another one of this name.
 template <typename Record>
@@ -111,28 +118,50 @@ void Controller::topology_changed() {
     if (!device.target) continue;
     if (device.stale) {
       (void)refresh(site);
+    } else if (absl::Status s = start_ports(site); !s.ok()) {
+      failed(site, s);
     } else if (write(site, device.routes, routes_[i]).ok()) {
       device.routes = routes_[i];
     }
   }
   for (const auto& [name, job] : jobs_) {
     if (!job->live()) continue;
+    job->revise = true;
     compile(*job);
     write_job(*job);
   }
 }
 
-absl::Status Controller::set_link(const std::string& name, bool down) {
+void Controller::take_figures(const LinkRecord& link, LinkId id) {
+  topology_.set_link_up(id, !link.down && !link.removed);
+  topology_.set_link_figures(id, link.rate_now_bps >= 0 ? link.rate_now_bps : link.rate_bps,
+                             link.delay_now_s >= 0 ? link.delay_now_s : link.delay_s,
+                             link.loss_now >= 0 ? link.loss_now : link.loss);
+}
+
+absl::Status Controller::set_link(const std::string& name, const LinkChange& change) {
   const std::lock_guard lock(mutex_);
   const LinkId id = topology_.find_link(name);
   if (id < 0 || links_[id].removed) return absl::NotFoundError(absl::StrCat("there is no link ", name));
-  if (links_[id].down == down) return absl::OkStatus();
+  for (const auto& [value, what] :
+       {std::pair{change.rate_bps, "rate"}, {change.delay_s, "delay"}, {change.loss, "loss"}})
+    if (value && !(*value >= 0 && std::isfinite(*value)))
+      return absl::InvalidArgumentError(absl::StrCat("the ", what, " of a link cannot be ", *value));
+  if (change.loss && *change.loss >= 1)
+    return absl::InvalidArgumentError("a link that loses everything is down: say so");
   LinkRecord changed = links_[id];
-  changed.down = down;
+  changed.down = change.down;
+  if (change.rate_bps) changed.rate_now_bps = *change.rate_bps;
+  if (change.delay_s) changed.delay_now_s = *change.delay_s;
+  if (change.loss) changed.loss_now = *change.loss;
+  if (dump(changed) == dump(links_[id])) return absl::OkStatus();
   if (absl::Status s = remember("topology", absl::StrCat("link:", name), dump(changed)); !s.ok()) return s;
   links_[id] = changed;
-  topology_.set_link_up(id, !down);
-  event("link_changed", name, down ? "down" : "up");
+  take_figures(changed, id);
+  const Link& now = topology_.links()[id];
+  event("link_changed", name,
+        absl::StrFormat("%s, %.4g Mb/s, %.4g ms, loss %.3g %%", changed.down ? "down" : "up",
+                        now.rate_bps / 1e6, 1e3 * now.delay_s, 100 * now.loss));
   topology_changed();
   return absl::OkStatus();
 }

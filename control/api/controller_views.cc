@@ -51,8 +51,12 @@ std::vector<LinkRecord> Controller::links() const {
   for (size_t i = 0; i < links_.size(); ++i) {
     if (links_[i].removed) continue;
     present.push_back(links_[i]);
-    present.back().port_a = topology_.links()[i].port_a;
-    present.back().port_b = topology_.links()[i].port_b;
+    const Link& now = topology_.links()[i];
+    present.back().port_a = now.port_a;
+    present.back().port_b = now.port_b;
+    present.back().rate_bps = now.rate_bps;
+    present.back().delay_s = now.delay_s;
+    present.back().loss = now.loss;
   }
   return present;
 }
@@ -174,6 +178,51 @@ std::vector<StatisticsView::Segment> Controller::segments_of(const Job& job, Sit
             stripe.aggregators[a].parent_neighbor);
     }
   return segments;
+}
+
+std::vector<Controller::Watched> Controller::watched() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Watched> all;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const auto site = static_cast<SiteId>(i);
+    if (!devices_[i]->target || !devices_[i]->target->connected()) continue;
+    Watched watched{sites_[i].name, devices_[i]->target, {}, {}};
+    for (const Host& host : topology_.hosts())
+      if (host.site == site && host.present) watched.ports.push_back({host.port, host.name, host.rate_bps});
+    for (const Step& step : topology_.steps(site)) {
+      const Link& link = topology_.links()[step.link];
+      if (link.up)
+        watched.ports.push_back({topology_.port_towards(site, step.link), link.name, link.rate_bps});
+    }
+    for (const auto& [name, job] : jobs_) {
+      if (!job->live()) continue;
+      for (const StripePlan& stripe : job->plan.stripes)
+        for (size_t a = 0; a < stripe.aggregators.size(); ++a) {
+          const Aggregator& node = stripe.tree.aggregators[a];
+          if (node.site != site) continue;
+          Watched::Aggregator out{name, stripe.job, stripe.aggregators[a].slot_base, stripe.ring, {}};
+          for (size_t c = 0; c < node.children.size(); ++c)
+            out.children.push_back({stripe.aggregators[a].neighbors[c],
+                                    node.children[c].kind == NodeKind::worker
+                                        ? topology_.hosts()[node.children[c].index].name
+                                        : sites_[stripe.tree.aggregators[node.children[c].index].site].name});
+          watched.aggregators.push_back(std::move(out));
+        }
+    }
+    all.push_back(std::move(watched));
+  }
+  return all;
+}
+
+std::vector<Controller::MemberFigures> Controller::member_figures() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<MemberFigures> all;
+  for (const auto& [name, job] : jobs_)
+    for (uint32_t rank = 0; job->live() && rank < job->attendants.size(); ++rank)
+      if (const Job::Attendant& member = job->attendants[rank]; member.attendance != 0)
+        all.push_back(
+            {name, job->record.specification.hosts[rank], rank, member.round_trip_s, member.result_s});
+  return all;
 }
 
 std::vector<EventRecord> Controller::events(uint64_t after) const {

@@ -12,6 +12,8 @@ SiteRecord from_proto(const api::Site& site) {
   record.address = site.address();
   record.device_id = site.device_id();
   record.router = site.router();
+  if (!site.port_speed().empty()) record.speed = site.port_speed();
+  if (!site.port_fec().empty()) record.fec = site.port_fec();
   return record;
 }
 
@@ -111,6 +113,8 @@ void to_proto(const SiteRecord& record, api::Site* site) {
   site->set_address(record.address);
   site->set_device_id(record.device_id);
   site->set_router(record.router);
+  site->set_port_speed(record.speed);
+  site->set_port_fec(record.fec);
 }
 
 void to_proto(const HostRecord& record, const Topology& topology, api::Host* host) {
@@ -162,6 +166,8 @@ void to_proto(const JobView& view, const Topology& topology, api::Job* job) {
   job->set_lanes(view.plan.lanes);
   job->set_changes(view.changes);
   job->set_on_loss(view.on_loss == OnLoss::go_on ? api::CONTINUE : api::END);
+  job->set_form_source(view.form_source);
+  job->set_form_why(view.form_why);
   for (size_t rank = 0; rank < view.members.size(); ++rank) {
     api::Member* member = job->add_members();
     member->set_rank(static_cast<uint32_t>(rank));
@@ -222,6 +228,48 @@ void to_proto(const StatisticsView& view, api::Statistics* statistics) {
     out->set_received_bytes(p.received_bytes);
     out->set_sent_packets(p.sent_packets);
     out->set_sent_bytes(p.sent_bytes);
+  }
+}
+
+void to_proto(const TelemetryView& view, api::TelemetryFigures* figures) {
+  figures->set_interval_s(view.interval_s);
+  for (const auto& l : view.links) {
+    auto* out = figures->add_links();
+    out->set_site(l.site);
+    out->set_name(l.name);
+    out->set_port(l.port);
+    out->set_sent_bps(l.sent_bps);
+    out->set_received_bps(l.received_bps);
+    out->set_utilisation(l.utilisation);
+    out->set_queue_bytes(l.queue_bytes);
+    out->set_queue_most_bytes(l.queue_most_bytes);
+    out->set_drops_per_s(l.drops_per_s);
+  }
+  for (const auto& s : view.segments) {
+    auto* out = figures->add_segments();
+    out->set_job(s.job);
+    out->set_site(s.site);
+    out->set_peer(s.peer);
+    out->set_stripe(s.stripe);
+    out->set_packets_per_s(s.packets_per_s);
+    out->set_loss(s.loss);
+    out->set_skew_s(s.skew_s);
+  }
+  for (const auto& a : view.aggregators) {
+    auto* out = figures->add_aggregators();
+    out->set_job(a.job);
+    out->set_site(a.site);
+    out->set_stripe(a.stripe);
+    out->set_waiting_slots(a.waiting_slots);
+    out->set_dwell_s(a.dwell_s);
+  }
+  for (const auto& m : view.members) {
+    auto* out = figures->add_members();
+    out->set_job(m.job);
+    out->set_host(m.host);
+    out->set_rank(m.rank);
+    out->set_round_trip_s(m.round_trip_s);
+    out->set_result_s(m.result_s);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "control/api/controller.h"
+#include "control/api/telemetry.h"
 #include "grpcpp/grpcpp.h"
 #include "l3dml.pb.h"
 
@@ -30,6 +31,7 @@ void to_proto(const LinkRecord& record, api::Link* link);
 void to_proto(const DeviceView& view, api::Device* device);
 void to_proto(const JobView& view, const Topology& topology, api::Job* job);
 void to_proto(const StatisticsView& view, api::Statistics* statistics);
+void to_proto(const TelemetryView& view, api::TelemetryFigures* figures);
 void to_proto(const EventRecord& record, api::Event* event);
 void to_proto(const Controller::ToMember& message, api::ControllerMessage* out);
 

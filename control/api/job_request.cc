@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "control/jobs/form.h"
 
 namespace l3dml::control {
 namespace {
@@ -18,8 +17,15 @@ uint32_t lanes_for_all(const std::vector<DeviceResources>& devices, uint32_t lan
 
 }  // namespace
 
+FormOptions form_options(const JobSpecification& specification) {
+  return {.stripes = static_cast<int>(specification.stripes),
+          .inner = specification.inner,
+          .bytes = kTypicalBytes};
+}
+
 absl::StatusOr<JobRequest> request_of(const Topology& topology, const std::vector<DeviceResources>& devices,
-                                      const JobSpecification& specification) {
+                                      const JobSpecification& specification, const FormChooser* forms,
+                                      ChosenForm* form) {
   JobRequest request;
   request.name = specification.name;
   request.sizing.lanes = lanes_for_all(devices, specification.lanes);
@@ -34,13 +40,16 @@ absl::StatusOr<JobRequest> request_of(const Topology& topology, const std::vecto
     if (site < 0) return absl::NotFoundError(absl::StrCat("there is no site ", name));
     request.stripes.push_back({site, share > 0 ? share : 1, {specification.inner, 2}});
   }
-  if (!request.stripes.empty()) return request;
-  auto form = choose_form(topology, request.members, request.sizing,
-                          {.stripes = static_cast<int>(specification.stripes),
-                           .inner = specification.inner,
-                           .bytes = kTypicalBytes});
-  if (!form.ok()) return form.status();
-  request.stripes = *std::move(form);
+  ChosenForm chosen{request.stripes, 0, "owner", "the roots were given"};
+  if (request.stripes.empty()) {
+    static const FormChooser arithmetic;
+    auto found = (forms ? *forms : arithmetic)
+                     .choose(topology, request.members, request.sizing, form_options(specification));
+    if (!found.ok()) return found.status();
+    chosen = *std::move(found);
+    request.stripes = chosen.stripes;
+  }
+  if (form) *form = std::move(chosen);
   return request;
 }
 

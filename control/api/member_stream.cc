@@ -45,7 +45,8 @@ class MemberStream final : public grpc::ServerBidiReactor<api::MemberMessage, ap
     if (attendance_ == 0)
       return {grpc::StatusCode::FAILED_PRECONDITION, "a member's stream begins with `attach`"};
     if (message.has_renew()) {
-      controller_.renew_attended(job_, rank_, attendance_);
+      controller_.renew_attended(job_, rank_, attendance_, message.renew().round_trip_s(),
+                                 message.renew().result_s());
     } else if (message.has_leave()) {
       return to_grpc(controller_.leave(job_, token_, rank_));
     } else {

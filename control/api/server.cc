@@ -19,7 +19,8 @@ bool is_local(const std::string& address) {
 
 }  // namespace
 
-ApiServer::ApiServer(Controller* controller) : controller_(controller) {}
+ApiServer::ApiServer(Controller* controller, Telemetry* telemetry)
+    : controller_(controller), telemetry_(telemetry) {}
 ApiServer::~ApiServer() { stop(); }
 
 absl::Status ApiServer::start(const ApiOptions& options) {
@@ -34,7 +35,7 @@ absl::Status ApiServer::start(const ApiOptions& options) {
     tls.pem_key_cert_pairs.push_back({options.private_key, options.certificate});
     secured = grpc::SslServerCredentials(tls);
   }
-  services_ = std::make_unique<ApiServices>(controller_, options.operators);
+  services_ = std::make_unique<ApiServices>(controller_, telemetry_, options.operators);
   grpc::ServerBuilder builder;
   std::vector<int> ports(options.addresses.size(), 0);
   for (size_t i = 0; i < options.addresses.size(); ++i) {
@@ -68,17 +69,24 @@ absl::Status ApiServer::start(const ApiOptions& options) {
                              ? address
                              : absl::StrCat(address.substr(0, address.rfind(':')), ":", ports[i]));
   }
-  if (options.tick_ms > 0) ticker_ = std::thread([this, ms = options.tick_ms] { tick_loop(ms); });
+  if (options.tick_ms > 0)
+    ticker_ = std::thread([this, ms = options.tick_ms] { loop(ms, [this] { controller_->tick(); }); });
+  if (options.telemetry_ms > 0)
+    sampler_ = std::thread([this, ms = options.telemetry_ms] {
+      loop(ms, [this] {
+        telemetry_->sample(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+      });
+    });
   return absl::OkStatus();
 }
 
-void ApiServer::tick_loop(int64_t tick_ms) {
+void ApiServer::loop(int64_t period_ms, const std::function<void()>& work) {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
-    controller_->tick();
+    work();
     lock.lock();
-    stop_signal_.wait_for(lock, std::chrono::milliseconds(tick_ms), [this] { return stopping_; });
+    stop_signal_.wait_for(lock, std::chrono::milliseconds(period_ms), [this] { return stopping_; });
   }
 }
 
@@ -90,6 +98,7 @@ void ApiServer::stop() {
   stop_signal_.notify_all();
   if (services_) services_->stopping = true;
   if (ticker_.joinable()) ticker_.join();
+  if (sampler_.joinable()) sampler_.join();
   if (server_) server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
   server_.reset();
 }

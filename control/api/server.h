@@ -6,6 +6,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@ class Server;
 namespace l3dml::control {
 
 class Controller;
+class Telemetry;
 class ApiServices;
 
 struct ApiOptions {
@@ -31,11 +33,12 @@ struct ApiOptions {
   std::vector<std::string> operators;  // common names that may change things; empty: every certificate.
                                        // Members need their job's token instead
   int64_t tick_ms = 50;                // 0: never
+  int64_t telemetry_ms = 1'000;        // between two samples; 0: never
 };
 
 class ApiServer {
  public:
-  explicit ApiServer(Controller* controller);  // outlives it
+  ApiServer(Controller* controller, Telemetry* telemetry);  // both outlive it
   ~ApiServer();
 
   absl::Status start(const ApiOptions& options);
@@ -43,13 +46,14 @@ class ApiServer {
   void stop();                                                              // ends all streams; idempotent
 
  private:
-  void tick_loop(int64_t tick_ms);
+  void loop(int64_t period_ms, const std::function<void()>& work);
 
   Controller* controller_;
+  Telemetry* telemetry_;
   std::unique_ptr<ApiServices> services_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
-  std::thread ticker_;
+  std::thread ticker_, sampler_;
   std::mutex mutex_;
   std::condition_variable stop_signal_;
   bool stopping_ = false;

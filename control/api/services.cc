@@ -74,7 +74,11 @@ grpc::Status NetworkService::AddLink(grpc::ServerContext* context, const api::Li
 grpc::Status NetworkService::SetLink(grpc::ServerContext* context, const api::SetLinkRequest* request,
                                      api::Link* out) {
   if (grpc::Status s = gate_.check_operator(*context); !s.ok()) return s;
-  if (absl::Status s = controller_.set_link(request->name(), request->down()); !s.ok()) return to_grpc(s);
+  LinkChange change{request->down(), {}, {}, {}};
+  if (request->has_rate_bps()) change.rate_bps = request->rate_bps();
+  if (request->has_delay_s()) change.delay_s = request->delay_s();
+  if (request->has_loss()) change.loss = request->loss();
+  if (absl::Status s = controller_.set_link(request->name(), change); !s.ok()) return to_grpc(s);
   const auto links = controller_.links();
   if (const auto found = find_named(links, request->name()); found != links.end()) to_proto(*found, out);
   return grpc::Status::OK;
@@ -125,6 +129,12 @@ grpc::Status NetworkService::GetRoutes(grpc::ServerContext*, const api::GetRoute
 grpc::Status NetworkService::GetStatistics(grpc::ServerContext*, const api::GetStatisticsRequest* request,
                                            api::Statistics* out) {
   to_proto(controller_.statistics(request->site()), out);
+  return grpc::Status::OK;
+}
+
+grpc::Status NetworkService::GetTelemetry(grpc::ServerContext*, const api::GetTelemetryRequest* request,
+                                          api::TelemetryFigures* out) {
+  to_proto(telemetry_.now(request->site()), out);
   return grpc::Status::OK;
 }
 

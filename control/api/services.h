@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "control/api/controller.h"
+#include "control/api/telemetry.h"
 #include "grpcpp/grpcpp.h"
 #include "l3dml.grpc.pb.h"
 
@@ -25,7 +26,8 @@ class Gate {
 
 class NetworkService final : public api::Network::Service {
  public:
-  NetworkService(Controller* controller, const Gate* gate) : controller_(*controller), gate_(*gate) {}
+  NetworkService(Controller* controller, const Telemetry* telemetry, const Gate* gate)
+      : controller_(*controller), telemetry_(*telemetry), gate_(*gate) {}
   grpc::Status GetTopology(grpc::ServerContext*, const api::GetTopologyRequest*, api::Topology*) override;
   grpc::Status AddSite(grpc::ServerContext*, const api::Site*, api::Site*) override;
   grpc::Status AddHost(grpc::ServerContext*, const api::Host*, api::Host*) override;
@@ -39,9 +41,12 @@ class NetworkService final : public api::Network::Service {
                          api::GetRoutesResponse*) override;
   grpc::Status GetStatistics(grpc::ServerContext*, const api::GetStatisticsRequest*,
                              api::Statistics*) override;
+  grpc::Status GetTelemetry(grpc::ServerContext*, const api::GetTelemetryRequest*,
+                            api::TelemetryFigures*) override;
 
  private:
   Controller& controller_;
+  const Telemetry& telemetry_;
   const Gate& gate_;
 };
 
@@ -82,9 +87,9 @@ class EventsService final : public api::Events::Service {
 
 class ApiServices {
  public:
-  ApiServices(Controller* controller, std::vector<std::string> operators)
+  ApiServices(Controller* controller, const Telemetry* telemetry, std::vector<std::string> operators)
       : gate(std::move(operators)),
-        network(controller, &gate),
+        network(controller, telemetry, &gate),
         jobs(controller, &gate, &stopping),
         events(controller, &stopping) {}
   std::atomic<bool> stopping{false};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ struct SiteRecord {
   uint32_t device_id = 0;
   bool router = false;
   bool drained = false, removed = false;
+  // How ports are added that the device does not have yet, as BfRuntime says it.
+  std::string speed = "BF_SPEED_100G", fec = "BF_FEC_TYP_NONE";
 };
 struct HostRecord {
   std::string name, site;
@@ -28,6 +31,12 @@ struct LinkRecord {
   double rate_bps = 0, delay_s = 0, loss = 0;
   int port_a = -1, port_b = -1;
   bool down = false, removed = false;
+  // What it gives now, where that is not what it was added with; negative: it is.
+  double rate_now_bps = -1, delay_now_s = -1, loss_now = -1;
+};
+struct LinkChange {
+  bool down = false;
+  std::optional<double> rate_bps, delay_s, loss;
 };
 struct NetworkRecords {
   std::vector<SiteRecord> sites;
@@ -59,7 +68,8 @@ struct JobView {
   std::vector<MemberView> members;  // by rank
   std::vector<std::string> phases;  // of changes, by stripe
   OnLoss on_loss = OnLoss::end;
-  uint64_t version = 0;  // grows with every change of the job
+  std::string form_source, form_why;  // who chose the stripes
+  uint64_t version = 0;               // grows with every change of the job
 };
 
 struct JoinCall {

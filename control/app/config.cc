@@ -116,6 +116,8 @@ void read_network(Map* file, NetworkRecords* network, absl::Status* status) {
     map->text("switch", &site.address);
     map->integer("device", &site.device_id, 0, 65535);
     map->flag("router", &site.router);
+    map->text("port_speed", &site.speed);
+    map->text("port_fec", &site.fec);
     network->sites.push_back(site);
   });
   each(file, "hosts", status, [&](Map* map) {
@@ -160,10 +162,17 @@ absl::StatusOr<ControllerConfig> parse_config(const std::string& text, const std
       Map map(root, "the file", &status);
       map.texts("listen", &config.listen);
       map.text("store", &config.store);
+      map.flag("standby", &config.standby);
+      map.quantity("store_lease", &config.store_lease_s, parse_duration);
+      read_tls(&map, "store_tls", &config.store_tls, &status);
       map.text("metrics", &config.metrics);
       read_tls(&map, "tls", &config.tls, &status);
       read_tls(&map, "switch_tls", &config.switch_tls, &status);
       map.texts("operators", &config.operators);
+      map.text("policy", &config.policy);
+      map.text("models", &config.models);
+      map.quantity("telemetry", &config.telemetry_interval_s, parse_duration);
+      map.quantity("policy_hysteresis", &config.policy_hysteresis, parse_share);
       map.quantity("detach_grace", &config.detach_grace_s, parse_duration);
       map.quantity("switch_grace", &config.switch_grace_s, parse_duration);
       read_network(&map, &config.network, &status);

@@ -17,11 +17,16 @@ struct TlsFiles {
 struct ControllerConfig {
   std::vector<std::string> listen{"127.0.0.1:50061"};
   std::string store = "sqlite:l3dml-controller.db";
+  bool standby = false;  // wait for the store while another controller has it
+  double store_lease_s = 5;
   std::string metrics;  // "host:port" of the Prometheus endpoint; empty: none
-  TlsFiles tls, switch_tls;
+  TlsFiles tls, switch_tls, store_tls;
   std::vector<std::string> operators;
   double detach_grace_s = 1, switch_grace_s = 5;
-  NetworkRecords network;  // added at the start
+  std::string policy = "drl", models;  // who chooses stripes; a folder of models beside the compiled-in ones
+  double policy_hysteresis = 0.1;
+  double telemetry_interval_s = 1;  // 0: never
+  NetworkRecords network;           // added at the start
 };
 
 absl::StatusOr<ControllerConfig> load_config(const std::string& file);

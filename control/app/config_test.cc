@@ -35,10 +35,11 @@ TEST(ControllerConfig, mistakes_are_named_with_their_line) {
   const auto message = [](const char* text) {
     return std::string(parse_config(text, "f").status().message());
   };
-  EXPECT_EQ(
-      message("stroe: x\n"),
-      "f: line 1, the file: \"stroe\" is not a key here: listen, store, metrics, tls, switch_tls, operators, "
-      "detach_grace, switch_grace, sites, hosts, links");
+  EXPECT_EQ(message("stroe: x\n"),
+            "f: line 1, the file: \"stroe\" is not a key here: listen, store, standby, store_lease, "
+            "store_tls, metrics, "
+            "tls, switch_tls, operators, policy, models, telemetry, policy_hysteresis, "
+            "detach_grace, switch_grace, sites, hosts, links");
   EXPECT_EQ(message("\nlinks: [{between: [a]}]\n"), "f: line 2, links: between must name two sites");
   EXPECT_EQ(message("hosts: [{name: w, site: a, rate: fast}]\n"),
             "f: line 1, hosts: rate must be written like 100Mbit, not \"fast\"");

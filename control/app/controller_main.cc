@@ -17,6 +17,7 @@
 #include "control/api/server.h"
 #include "control/app/config.h"
 #include "control/app/metrics.h"
+#include "control/jobs/policy_form.h"
 #include "control/target/bfrt_target.h"
 #include "nlohmann/json.hpp"
 #include "prometheus/exposer.h"
@@ -27,6 +28,8 @@ namespace {
 
 // A switch that does not answer for so long counts as gone.
 constexpr std::chrono::milliseconds kSwitchTimeout{3'000};
+constexpr int kLookMs =
+    200;  // how often a stand-by looks at the store, and a controller whether it is still its own
 
 int fail(const absl::Status& status) {
   std::cerr << "l3dml-controller: " << status.message() << "\n";
@@ -51,6 +54,29 @@ absl::Status read_tls(const TlsFiles& files, std::string* certificate, std::stri
   return absl::OkStatus();
 }
 
+bool told_to_end(int signals, int wait_ms) {
+  pollfd wait{signals, POLLIN, 0};
+  return poll(&wait, 1, wait_ms) > 0;
+}
+
+// A stand-by waits until the store is nobody's.
+absl::StatusOr<std::unique_ptr<Store>> take_store(const ControllerConfig& config, int signals) {
+  StoreOptions options;
+  options.lease_s = config.store_lease_s;
+  if (absl::Status s =
+          read_tls(config.store_tls, &options.certificate, &options.private_key, &options.authority);
+      !s.ok())
+    return s;
+  for (bool said = false;;) {
+    auto store = open_store(config.store, options);
+    if (store.ok() || !config.standby || store.status().code() != absl::StatusCode::kAlreadyExists)
+      return store;
+    if (!std::exchange(said, true))
+      std::cerr << "l3dml-controller: standing by: " << store.status().message() << std::endl;
+    if (told_to_end(signals, kLookMs)) return absl::CancelledError("ended while standing by");
+  }
+}
+
 int run(const ControllerConfig& config, bool json, int signals) {
   target::BfrtOptions device;
   device.timeout = kSwitchTimeout;
@@ -61,11 +87,13 @@ int run(const ControllerConfig& config, bool json, int signals) {
   ApiOptions api;
   api.addresses = config.listen;
   api.operators = config.operators;
+  api.telemetry_ms = static_cast<int64_t>(1e3 * config.telemetry_interval_s);
   if (absl::Status s = read_tls(config.tls, &api.certificate, &api.private_key, &api.client_authority);
       !s.ok())
     return fail(s);
 
-  auto store = open_store(config.store);
+  auto store = take_store(config, signals);
+  if (absl::IsCancelled(store.status())) return 0;
   if (!store.ok()) return fail(store.status());
   Controller::Options options;
   options.connect = [device](const SiteRecord& site) {
@@ -83,12 +111,21 @@ int run(const ControllerConfig& config, bool json, int signals) {
   options.new_token = new_token;
   options.detach_grace_s = config.detach_grace_s;
   options.switch_grace_s = config.switch_grace_s;
+  std::vector<std::string> refused;
+  auto forms = policy_chooser(config.policy, config.models, &refused);
+  if (!forms.ok())
+    return fail(absl::Status(forms.status().code(), absl::StrCat("policy: ", forms.status().message())));
+  for (const std::string& file : refused)
+    std::cerr << "l3dml-controller: a model is left out, others decide: " << file << std::endl;
+  options.forms = *std::move(forms);
+  options.form_hysteresis = config.policy_hysteresis;
   auto controller = Controller::create(*std::move(store), std::move(options));
   if (!controller.ok()) return fail(controller.status());
   if (absl::Status s = (*controller)->add_network(config.network); !s.ok()) return fail(s);
 
+  Telemetry telemetry(controller->get());
   std::unique_ptr<prometheus::Exposer> exposer;
-  const auto metrics = std::make_shared<ControllerMetrics>(controller->get());
+  const auto metrics = std::make_shared<ControllerMetrics>(controller->get(), &telemetry);
   int metrics_port = 0;
   if (!config.metrics.empty()) {
     try {
@@ -100,7 +137,7 @@ int run(const ControllerConfig& config, bool json, int signals) {
           absl::UnavailableError(absl::StrCat("cannot serve metrics on ", config.metrics, ": ", e.what())));
     }
   }
-  ApiServer server(controller->get());
+  ApiServer server(controller->get(), &telemetry);
   if (absl::Status s = server.start(api); !s.ok()) return fail(s);
   if (json) {
     std::cout << nlohmann::json{{"ready", true},
@@ -113,8 +150,12 @@ int run(const ControllerConfig& config, bool json, int signals) {
     for (const std::string& address : server.addresses()) std::cout << "serving " << address << "\n";
     std::cout << std::flush;
   }
-  pollfd wait{signals, POLLIN, 0};
-  while (poll(&wait, 1, -1) < 0) {
+  while (!told_to_end(signals, kLookMs)) {
+    if ((*controller)->holds_store()) continue;
+    // At once and without a word to anybody: the switches and members are another's.
+    std::cerr << "l3dml-controller: the store is another controller's now, or was away for too long"
+              << std::endl;
+    _exit(1);
   }
   server.stop();
   return 0;
@@ -127,12 +168,13 @@ int main_of(int argc, char** argv) {
                        absl::StrCat("l3dml-controller ", report::kVersion, " (", report::kCommit, ")"));
   std::string file, store, metrics;
   std::vector<std::string> listen;
-  bool json = false, check = false;
+  bool json = false, check = false, standby = false;
   app.add_option("FILE", file, "its configuration (control/app/README.md); without one: the defaults");
   app.add_option("--listen", listen, "address to serve on, HOST:PORT or unix:PATH; instead of the file's");
-  app.add_option("--store", store, "sqlite:PATH; instead of the file's");
+  app.add_option("--store", store, "sqlite:PATH or etcd://HOST:PORT; instead of the file's");
   app.add_option("--metrics", metrics, "HOST:PORT for Prometheus; instead of the file's");
   app.add_flag("--json", json, "say when ready in one line of JSON");
+  app.add_flag("--standby", standby, "wait while another controller has the store, then take over");
   app.add_flag("--check", check, "only report mistakes of the file");
   try {
     app.parse(argc, argv);
@@ -148,6 +190,7 @@ int main_of(int argc, char** argv) {
   if (!listen.empty()) config.listen = listen;
   if (!store.empty()) config.store = store;
   if (!metrics.empty()) config.metrics = metrics;
+  config.standby |= standby;
   if (check) return 0;
   // Before any thread, so that all of them leave the signals to us.
   sigset_t set;

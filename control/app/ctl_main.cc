@@ -34,6 +34,7 @@ class Ctl {
   absl::Status create_job();
   absl::Status add_host();
   absl::Status add_link();
+  absl::Status set_link();
   absl::Status watch();
 
   template <typename Message, typename Text>
@@ -106,14 +107,14 @@ void Ctl::network_commands(CLI::App* app) {
             })
         ->add_option("SITE", name_)
         ->required();
-  CLI::App* link = command(app, "link", "say that a link is up or down; routes follow", [this] {
-    api::SetLinkRequest request;
-    request.set_name(name_);
-    request.set_down(state_ == "down");
-    return show(client_->call(*client_->network, &Network::Stub::SetLink, request), quiet);
-  });
+  CLI::App* link =
+      command(app, "link", "say that a link is up or down, and what it gives; routes and jobs follow",
+              [this] { return set_link(); });
   link->add_option("LINK", name_)->required();
   link->add_option("STATE", state_, "up or down")->required()->check(CLI::IsMember({"up", "down"}));
+  link->add_option("--rate", rate_, "now, as 100Mbit");
+  link->add_option("--delay", delay_, "now, one way, as 25ms");
+  link->add_option("--loss", loss_, "now, as 0.1%");
 
   CLI::App* add = app->add_subcommand("add", "add a site, a host or a link");
   add->require_subcommand(1);
@@ -127,6 +128,11 @@ void Ctl::network_commands(CLI::App* app) {
       "HOST:PORT of its BfRuntime server; none: a router that is not ours");
   site->add_option_function<uint32_t>(
       "--device", [this](uint32_t d) { site_.set_device_id(d); }, "BfRuntime device (0)");
+  site->add_option_function<std::string>(
+      "--port-speed", [this](const std::string& s) { site_.set_port_speed(s); },
+      "of ports that have to be added (BF_SPEED_100G)");
+  site->add_option_function<std::string>(
+      "--port-fec", [this](const std::string& s) { site_.set_port_fec(s); }, "(BF_FEC_TYP_NONE)");
   site->add_flag_function(
       "--router", [this](int64_t) { site_.set_router(true); }, "forwards, never sums");
   CLI::App* host = command(add, "host", "a machine on an edge port", [this] { return add_host(); });
@@ -169,6 +175,14 @@ void Ctl::network_commands(CLI::App* app) {
     return show(client_->call(*client_->network, &Network::Stub::GetStatistics, request),
                 [](const api::Statistics& s) { return print(s); });
   })->add_option("SITE", name_, "only of this one");
+  command(app, "telemetry", "what goes on now: links, loss, arrival skew, slots that wait, round trips",
+          [this] {
+            api::GetTelemetryRequest request;
+            request.set_site(name_);
+            return show(client_->call(*client_->network, &Network::Stub::GetTelemetry, request),
+                        [](const api::TelemetryFigures& f) { return print(f); });
+          })
+      ->add_option("SITE", name_, "only of this one");
   CLI::App* events = command(app, "events", "what happened", [this] {
     grpc::ClientContext context;
     api::WatchEventsRequest request;
@@ -196,6 +210,18 @@ absl::Status Ctl::add_host() {
   return show(client_->call(*client_->network, &api::Network::Stub::AddHost, host_), [](const api::Host& h) {
     return absl::StrCat(h.ipv6(), " ", h.ipv4(), " port ", h.port(), "\n");
   });
+}
+
+absl::Status Ctl::set_link() {
+  api::SetLinkRequest request;
+  request.set_name(name_);
+  request.set_down(state_ == "down");
+  if (auto s = take(rate_, parse_rate, "--rate", [&](double v) { request.set_rate_bps(v); }); !s.ok())
+    return s;
+  if (auto s = take(delay_, parse_duration, "--delay", [&](double v) { request.set_delay_s(v); }); !s.ok())
+    return s;
+  if (auto s = take(loss_, parse_share, "--loss", [&](double v) { request.set_loss(v); }); !s.ok()) return s;
+  return show(client_->call(*client_->network, &api::Network::Stub::SetLink, request), quiet);
 }
 
 absl::Status Ctl::add_link() {
@@ -323,7 +349,8 @@ void Ctl::completion(CLI::App* app) {
            "  case $command in\n"
            "    explain | end | watch) words+=\" $(l3dmlctl jobs 2>/dev/null | awk 'NR > 1 {print $1}')\" "
            ";;\n"
-           "    drain | undrain | routes | counters) words+=\" $(l3dmlctl devices 2>/dev/null | awk 'NR > 1 "
+           "    drain | undrain | routes | counters | telemetry) words+=\" $(l3dmlctl devices 2>/dev/null | "
+           "awk 'NR > 1 "
            "{print $1}')\" ;;\n"
            "    link) words+=\" up down $(l3dmlctl links 2>/dev/null | awk 'NR > 1 {print $1}')\" ;;\n  "
            "esac\n"

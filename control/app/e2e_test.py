@@ -5,7 +5,9 @@ One switch process with two devices on loopback, without ports of this machine, 
 """
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,16 +54,23 @@ def free_port():
 class Process:
     """One that says when it is ready in a line of JSON."""
 
-    def __init__(self, command, log):
-        self.log = log
-        with open(log, "w+") as out:
+    def __init__(self, command, log, wait=True):
+        self.log, self.command = log, command
+        with open(log, "w") as out:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, text=True)
-            line = self.process.stdout.readline()
-            if not line:
-                self.process.wait()
-                out.seek(0)
-                raise AssertionError(f"{command[0]} ended: {out.read()}")
+        if wait:
+            self.wait_ready()
+
+    def wait_ready(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            raise AssertionError(f"{self.command[0]} ended: {self.said()}")
         self.ready = json.loads(line)
+
+    def said(self):
+        with open(self.log) as log:
+            return log.read()
 
     def kill(self):
         self.process.kill()
@@ -96,17 +105,20 @@ class Bed(unittest.TestCase):
             out.write(text)
         return self.path(name)
 
-    def start(self, command, log):
-        process = Process(command, self.path(log))
+    def start(self, command, log, wait=True):
+        process = Process(command, self.path(log), wait)
         self.processes.append(process)
         return process
 
     def start_switch(self):
         self.switch = self.start([SWITCH, self.file("switch.yaml", SWITCH_FILE.format(port=self.port)), "--json"], "switch.log")
 
-    def start_controller(self, more="", store="c.db"):
-        text = f"listen: 127.0.0.1:0\nmetrics: 127.0.0.1:0\nstore: sqlite:{self.path(store)}\n" + NETWORK.format(port=self.port) + more
-        self.controller = self.start([CONTROLLER, self.file(store + ".yaml", text), "--json"], store + ".log")
+    def controller_file(self, more="", store="c.db", url=""):
+        url = url or "sqlite:" + self.path(store)
+        return self.file(store + ".yaml", f"listen: 127.0.0.1:0\nmetrics: 127.0.0.1:0\nstore: {url}\n" + NETWORK.format(port=self.port) + more)
+
+    def start_controller(self, more="", store="c.db", url=""):
+        self.controller = self.start([CONTROLLER, self.controller_file(more, store, url), "--json"], store + ".log")
         self.address = self.controller.ready["addresses"][0]
         return self.controller
 
@@ -257,6 +269,64 @@ class Controller(Bed):
         self.address = first
         self.create()
 
+    def take_over(self, url):
+        more = "store_lease: 2s\n"
+        self.start_controller(more, url=url)
+        token = self.create()
+        first = self.controller
+        second = self.start([CONTROLLER, self.controller_file(more, "second", url), "--json", "--standby"], "second.log", wait=False)
+        wait_for("the second stands by", lambda: "standing by" in second.said())
+        self.assertIn("another controller uses this store", second.said())
+        self.assertIsNone(second.process.poll())
+        first.kill()
+        second.wait_ready()
+        self.controller, self.address = second, second.ready["addresses"][0]
+        self.assertEqual(self.create(), token, "it knows the job")
+        wait_for("both are reached", lambda: all(d["connected"] for d in self.ask("devices")["devices"]))
+        wait_for("both are read", lambda: [e["text"] for e in self.events("device_reconciled")] == ["0 writes", "0 writes"])
+        self.assertEqual(Members(self.address).join(token, "w0").rank, 0)
+
+    def test_a_stand_by_takes_over(self):
+        self.take_over("sqlite:" + self.path("shared.db"))
+
+    def start_etcd(self):
+        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        with open(self.path("etcd.log"), "w") as log:
+            etcd = subprocess.Popen(["etcd", "--data-dir", self.path("etcd"), "--listen-client-urls", client, "--advertise-client-urls",
+                                     client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster",
+                                     "default=" + peer], stdout=log, stderr=log)
+        self.addCleanup(etcd.wait)
+        self.addCleanup(etcd.kill)
+        wait_for("etcd answers", lambda: b"ready to serve client requests" in pathlib.Path(self.path("etcd.log")).read_bytes())
+        return "etcd://" + client.removeprefix("http://") + "/test"
+
+    @unittest.skipUnless(shutil.which("etcd"), "etcd-server is not installed")
+    def test_a_stand_by_takes_over_with_etcd(self):
+        self.take_over(self.start_etcd())
+
+    def test_models_that_cannot_be_read_decide_nothing_and_break_nothing(self):
+        os.mkdir(self.path("models"))
+        self.file("models/general.model", "l3dml-policy 1 0123456789abcdef\n{}\nAAAA\n")
+        self.start_controller(f"policy: drl\nmodels: {self.path('models')}\n")
+        said = self.controller.said()
+        self.assertEqual((said.count("\n"), "general.model" in said), (1, True), said)
+        self.ask("create", "train", "--hosts", "w0,w1,e0,e1")
+        job = self.ask("explain", "train")
+        self.assertTrue(job["form_source"])
+        self.assertIn("stripes chosen by " + job["form_source"], self.ctl("explain", "train"))
+        wrong = subprocess.run([CONTROLLER, self.controller_file("policy: fastest\n", "wrong.db")], text=True, capture_output=True, timeout=60)
+        self.assertEqual((wrong.returncode, wrong.stderr.count("\n"), "there is no rule fastest" in wrong.stderr), (2, 1, True), wrong.stderr)
+
+    def test_telemetry_is_of_what_flows_now(self):
+        self.start_controller("telemetry: 100ms\n")
+        self.create()
+        wait_for("an interval has passed", lambda: self.ask("telemetry")["interval_s"] > 0)
+        figures = self.ask("telemetry", "west")
+        self.assertEqual({(s["site"], s["peer"], s["packets_per_s"]) for s in figures["segments"]},
+                         {("west", "w0", 0), ("west", "w1", 0), ("west", "east", 0)})
+        self.assertEqual({l["site"] for l in figures["links"]}, {"west"})
+        self.assertIn("wan", self.ctl("telemetry"))
+
     def test_a_link_that_goes_down_is_left(self):
         self.start_controller("")
         self.ctl("add", "site", "north", "--switch", "")
@@ -268,20 +338,29 @@ class Controller(Bed):
         self.assertIn("east", towards_east())
         self.ctl("link", "wan", "down")
         self.assertEqual(towards_east(), {"north"})
+        self.ctl("link", "wan", "up", "--rate", "1Mbit", "--delay", "200ms")
+        self.assertEqual(next(l["rate_bps"] for l in self.ask("links")["links"] if l["name"] == "wan"), 1e6)
+        self.assertEqual(towards_east(), {"north"}, "a link that became slow is not the shorter way")
+        self.ctl("link", "wan", "down")
         self.ctl("remove", "link", "west-north")
         self.assertEqual(towards_east(), set())
         refused = self.ctl_raw("remove", "site", "north")
         self.assertIn("remove it first", refused.stderr)
 
     def test_metrics_are_those_that_are_documented(self):
-        self.start_controller()
+        self.start_controller("telemetry: 50ms\n")
         self.create()
-        text = urllib.request.urlopen(f"http://127.0.0.1:{self.controller.ready['metrics_port']}/metrics", timeout=20).read().decode()
-        served = set(re.findall(r"^# TYPE (l3dml_\w+) ", text, re.M))
+
+        def served_now():
+            url = f"http://127.0.0.1:{self.controller.ready['metrics_port']}/metrics"
+            text = urllib.request.urlopen(url, timeout=20).read().decode()
+            return set(re.findall(r"^# TYPE (l3dml_\w+) ", text, re.M))
+        wait_for("telemetry has looked at the job", lambda: "l3dml_segment_loss" in served_now())
+        served = served_now()
         with open(os.path.join(HERE, "METRICS.md")) as file:
             documented = set(re.findall(r"`(l3dml_\w+)`", file.read()))
-        # Nothing was dropped in this test, and no port is there.
-        self.assertEqual(documented - served - {n for n in documented if "port_" in n or "dropped" in n}, set())
+        # Nothing was dropped in this test, no port is there, nobody attends.
+        self.assertEqual(documented - served - {n for n in documented if "port_" in n or "dropped" in n or "member_" in n}, set())
         self.assertEqual(served - documented, set())
         with open(os.path.join(HERE, "grafana.json")) as file:
             asked = set(re.findall(r"(l3dml_\w+)", json.dumps(json.load(file)["panels"])))

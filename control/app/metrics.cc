@@ -95,6 +95,31 @@ std::vector<MetricFamily> ControllerMetrics::Collect() const {
     all.counter("port_sent_packets", "Frames sent", labels, p.sent_packets);
     all.counter("port_sent_bytes", "Bytes sent", labels, p.sent_bytes);
   }
+  const TelemetryView now = telemetry_.now("");
+  for (const auto& l : now.links) {
+    const Labels labels{{"site", l.site}, {"port", std::to_string(l.port)}, {"name", l.name}};
+    all.gauge("port_utilisation", "Share of the rate behind the port that is sent", labels, l.utilisation);
+    all.gauge("port_queue_bytes", "Bytes that wait to be sent", labels, l.queue_bytes);
+    all.gauge("port_queue_most_bytes", "Most bytes that waited", labels, l.queue_most_bytes);
+  }
+  for (const auto& s : now.segments) {
+    const Labels labels{
+        {"job", s.job}, {"stripe", std::to_string(s.stripe)}, {"site", s.site}, {"peer", s.peer}};
+    all.gauge("segment_packets_per_second", "Packets from the peer", labels, s.packets_per_s);
+    all.gauge("segment_loss", "Share of packets from the peer that were missing", labels, s.loss);
+    all.gauge("segment_skew_seconds", "How far the peer is behind the first of its siblings", labels,
+              s.skew_s);
+  }
+  for (const auto& a : now.aggregators) {
+    const Labels labels{{"job", a.job}, {"stripe", std::to_string(a.stripe)}, {"site", a.site}};
+    all.gauge("aggregator_waiting_slots", "Slots that wait for a child", labels, a.waiting_slots);
+    all.gauge("aggregator_dwell_seconds", "How long a slot waits for its last child", labels, a.dwell_s);
+  }
+  for (const auto& m : now.members) {
+    const Labels labels{{"job", m.job}, {"rank", std::to_string(m.rank)}, {"host", m.host}};
+    all.gauge("member_round_trip_seconds", "To its aggregator and back", labels, m.round_trip_s);
+    all.gauge("member_result_seconds", "From a gradient to its result", labels, m.result_s);
+  }
   return all.take();
 }
 

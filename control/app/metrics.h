@@ -7,17 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "control/api/controller.h"
+#include "control/api/telemetry.h"
 #include "prometheus/collectable.h"
 
 namespace l3dml::control {
 
 class ControllerMetrics final : public prometheus::Collectable {
  public:
-  explicit ControllerMetrics(const Controller* controller) : controller_(*controller) {}
+  ControllerMetrics(const Controller* controller, const Telemetry* telemetry)
+      : controller_(*controller), telemetry_(*telemetry) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const Controller& controller_;
+  const Telemetry& telemetry_;
 };
 
 }  // namespace l3dml::control

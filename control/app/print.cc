@@ -144,6 +144,32 @@ std::string print(const api::Statistics& statistics) {
   return table(ports) + "\n" + table(segments) + "\n" + table(drops);
 }
 
+std::string print(const api::TelemetryFigures& figures) {
+  std::vector<std::vector<std::string>> links{
+      {"SITE", "PORT", "TO", "SENT", "RECEIVED", "USED", "QUEUE", "MOST", "DROPS/S"}};
+  for (const auto& l : figures.links())
+    links.push_back(
+        {l.site(), absl::StrCat(l.port()), l.name(), rate(l.sent_bps()), rate(l.received_bps()),
+         absl::StrFormat("%.0f %%", 100 * l.utilisation()), absl::StrFormat("%.0f B", l.queue_bytes()),
+         absl::StrFormat("%.0f B", l.queue_most_bytes()), absl::StrFormat("%.3g", l.drops_per_s())});
+  std::vector<std::vector<std::string>> segments{
+      {"SITE", "JOB", "STRIPE", "CHILD", "PACKETS/S", "LOST", "BEHIND"}};
+  for (const auto& s : figures.segments())
+    segments.push_back({s.site(), s.job(), absl::StrCat(s.stripe()), s.peer(),
+                        absl::StrFormat("%.0f", s.packets_per_s()),
+                        absl::StrFormat("%.3g %%", 100 * s.loss()), delay(s.skew_s())});
+  std::vector<std::vector<std::string>> slots{{"SITE", "JOB", "STRIPE", "SLOTS WAITING", "FOR"}};
+  for (const auto& a : figures.aggregators())
+    slots.push_back({a.site(), a.job(), absl::StrCat(a.stripe()), absl::StrFormat("%.0f", a.waiting_slots()),
+                     delay(a.dwell_s())});
+  std::vector<std::vector<std::string>> members{{"JOB", "RANK", "HOST", "ROUND TRIP", "RESULT AFTER"}};
+  for (const auto& m : figures.members())
+    members.push_back(
+        {m.job(), absl::StrCat(m.rank()), m.host(), delay(m.round_trip_s()), delay(m.result_s())});
+  return absl::StrFormat("over %.3g s\n\n", figures.interval_s()) + table(links) + "\n" + table(segments) +
+         "\n" + table(slots) + "\n" + table(members);
+}
+
 std::string print(const api::Event& event) {
   const auto seconds = static_cast<time_t>(event.unix_time_s());
   tm utc{};
@@ -170,6 +196,8 @@ std::string explain(const api::Job& job) {
       job.joined(), job.world(), count(static_cast<size_t>(job.stripes_size()), "stripe"), job.lanes(),
       rate_text(job.goodput_bps()), job.limit(),
       job.on_loss() == api::CONTINUE ? "goes on without it" : "ends", job.changes());
+  if (!job.form_source().empty())
+    absl::StrAppend(&out, "  stripes chosen by ", job.form_source(), ": ", job.form_why(), "\n");
   for (const api::Stripe& stripe : job.stripes()) {
     absl::StrAppendFormat(
         &out,

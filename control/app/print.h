@@ -20,6 +20,7 @@ std::string print_slots(const api::ListDevicesResponse& devices, const api::List
 std::string print(const api::ListJobsResponse& jobs);
 std::string print(const api::GetRoutesResponse& routes);
 std::string print(const api::Statistics& statistics);
+std::string print(const api::TelemetryFigures& figures);
 std::string print(const api::Event& event);
 std::string line(const api::Job& job);     // one, for watching
 std::string explain(const api::Job& job);  // tree, rates, what limits it

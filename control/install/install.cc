@@ -16,10 +16,12 @@ using target::KeyField;
 using target::SchemaTable;
 
 // Admission is removed first and installed last, so that nothing is admitted to what is not there.
-constexpr const char* kTables[] = {
-    "pipe.Ingress.admission.admission", "pipe.Ingress.job.job",           "pipe.Egress.replica.replica",
-    "pipe.Ingress.forwarder.host6",     "pipe.Ingress.forwarder.prefix6", "pipe.Ingress.forwarder.local6",
-    "pipe.Ingress.forwarder.host4",     "pipe.Ingress.forwarder.prefix4", "pipe.Ingress.forwarder.local4"};
+constexpr const char* kTables[] = {"pipe.Ingress.admission.admission", "pipe.Ingress.admission.generated",
+                                   "pipe.Ingress.admission.owner",     "pipe.Ingress.job.job",
+                                   "pipe.Egress.replica.replica",      "pipe.Ingress.forwarder.host6",
+                                   "pipe.Ingress.forwarder.prefix6",   "pipe.Ingress.forwarder.local6",
+                                   "pipe.Ingress.forwarder.host4",     "pipe.Ingress.forwarder.prefix4",
+                                   "pipe.Ingress.forwarder.local4"};
 
 int order_of(const std::string& table) {
   return static_cast<int>(std::find(std::begin(kTables), std::end(kTables), table) - std::begin(kTables));
@@ -99,6 +101,14 @@ std::vector<Batch::Node> nodes_of(const MulticastGroup& group) {
   std::vector<Batch::Node> nodes;
   for (const Replica& r : group.replicas) nodes.push_back({r.rid, r.rid, {r.port}, std::nullopt});
   return nodes;
+}
+
+// Registers hold one value per pipe.
+absl::StatusOr<uint32_t> pipes_of(target::SwitchTarget& device) {
+  const auto cells = device.read_registers("pipe.Ingress.slot_state.stamp", 0, 1);
+  if (!cells.ok()) return cells.status();
+  return std::bit_floor(
+      static_cast<uint32_t>(std::max<size_t>(1, cells->empty() ? 1 : cells->front().size())));
 }
 
 absl::Status read_groups(target::SwitchTarget& device, DeviceEntries* out) {
@@ -235,16 +245,18 @@ absl::StatusOr<Capability> read_capability(target::SwitchTarget& device) {
   c.seq_entries = std::bit_floor(c.seq_entries);
   if (has_table(device, "pipe.Ingress.job.job"))
     if (absl::Status s = size("pipe.Ingress.job.job", &c.jobs); !s.ok()) return s;
+  // Where shards are steered between pipes, that takes a row per shard and foreign pipe.
+  const auto pipes = pipes_of(device);
+  if (!pipes.ok()) return pipes.status();
+  c.pipes = *pipes;
+  uint32_t rows = 0;
+  if (c.pipes > 1 && size("pipe.Ingress.admission.owner", &rows).ok())
+    c.jobs = std::min(c.jobs, rows / (c.pipes * (c.pipes - 1)));
   // A register for every pair of lanes that a slot holds.
   uint32_t pairs = 0;
   for (const target::SchemaTable& table : schema->tables())
     pairs += table.name.starts_with("pipe.Ingress.aggregator.lanes");
   if (pairs != 0) c.lanes = c.lanes_per_pass = 2 * pairs;
-  // Registers hold one value per pipe.
-  auto cells = device.read_registers("pipe.Ingress.slot_state.stamp", 0, 1);
-  if (!cells.ok()) return cells.status();
-  c.pipes =
-      std::bit_floor(static_cast<uint32_t>(std::max<size_t>(1, cells->empty() ? 1 : cells->front().size())));
   return c;
 }
 

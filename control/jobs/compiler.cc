@@ -9,8 +9,9 @@ namespace {
 
 class StripeCompiler {
  public:
-  StripeCompiler(const Topology& topology, const JobPlan& plan, const StripePlan& stripe, PathCache* paths)
-      : topology_(topology), plan_(plan), stripe_(stripe), paths_(*paths) {}
+  StripeCompiler(const Topology& topology, const JobPlan& plan, const StripePlan& stripe,
+                 const std::vector<uint32_t>& pipes, PathCache* paths)
+      : topology_(topology), plan_(plan), stripe_(stripe), pipes_(pipes), paths_(*paths) {}
 
   DeviceEntries compile(int index) const {
     const Aggregator& node = stripe_.tree.aggregators[index];
@@ -25,13 +26,21 @@ class StripeCompiler {
     for (size_t c = 0; c < node.children.size(); ++c) {
       const SiteId child_site = site_of(node.children[c]);
       group.replicas.push_back({given.neighbors[c], port_towards(node.site, node.children[c], child_site)});
-      for (uint32_t shard = 0; shard < stripe_.shards; ++shard)
+      for (uint32_t shard = 0; shard < stripe_.shards; ++shard) {
         out.entries.push_back(to_child(index, c, shard));
+        speak_for(given.neighbors[c], group.replicas.back().port, shard, kFlagDown, &out);
+      }
     }
     out.groups.push_back(std::move(group));
-    if (node.parent >= 0)
-      for (uint32_t shard = 0; shard < stripe_.shards; ++shard)
+    if (node.parent >= 0) {
+      const SiteId parent = stripe_.tree.aggregators[node.parent].site;
+      const uint16_t port = topology_.port_towards(node.site, next_step(node.site, parent).link);
+      for (uint32_t shard = 0; shard < stripe_.shards; ++shard) {
         out.entries.push_back(to_parent(index, shard));
+        speak_for(given.parent_neighbor, port, shard, 0, &out);
+      }
+    }
+    steer(pipes_.empty() ? 1 : pipes_[node.site], &out);
     return out;
   }
 
@@ -96,6 +105,40 @@ class StripeCompiler {
                             spec.parent_port});
     }
     return spec;
+  }
+
+  // A chip's packet generator shows the ends of quiet segments; each packet of its rounds stands for one.
+  // Where it has no number left the receiver's own questions find a lost end, later.
+  void speak_for(uint16_t neighbor, uint16_t port, uint32_t shard, uint8_t flags, DeviceEntries* out) const {
+    constexpr uint32_t kShardsEach = 4, kPackets = 1024;
+    const uint32_t packet = neighbor * kShardsEach + shard;
+    if (shard >= kShardsEach || packet >= kPackets - 1) return;
+    out->entries.push_back({{"pipe.Ingress.admission.generated",
+                             {{"hdr.generator.packet", MatchKind::exact, be(packet, 16), {}, 0}}},
+                            {"Ingress.admission.speak_for",
+                             {{"neighbor", be(neighbor, 16)},
+                              {"port", be(port, 9)},
+                              {"job", be(stripe_.job, 16)},
+                              {"epoch", be(stripe_.epoch, 8)},
+                              {"flags", be(flags, 8)},
+                              {"udp_dst_port", be(kUdpPort + shard, 16)}}}});
+  }
+
+  // Registers are per pipe: what comes in elsewhere goes to the pipe of its shard by that one's recirculation
+  // port.
+  void steer(uint32_t pipes, DeviceEntries* out) const {
+    constexpr uint32_t kPortsPerPipe = 128, kRecirculation = 68;
+    for (uint32_t pipe = 0; pipe < pipes; ++pipe)
+      for (uint32_t shard = 0; shard < stripe_.shards; ++shard) {
+        const uint32_t owner = shard % pipes;
+        if (owner == pipe) continue;
+        out->entries.push_back(
+            {{"pipe.Ingress.admission.owner",
+              {{"hdr.l3dml.job", MatchKind::exact, be(stripe_.job, 16), {}, 0},
+               {"hdr.udp.dst_port", MatchKind::exact, be(kUdpPort + shard, 16), {}, 0},
+               {"pipe", MatchKind::exact, be(pipe, 2), {}, 0}}},
+             {"Ingress.admission.steer", {{"port", be(owner * kPortsPerPipe + kRecirculation, 9)}}}});
+      }
   }
 
   // An aggregation address that this switch takes for itself.
@@ -197,16 +240,18 @@ class StripeCompiler {
   const Topology& topology_;
   const JobPlan& plan_;
   const StripePlan& stripe_;
+  const std::vector<uint32_t>& pipes_;
   PathCache& paths_;
 };
 
 }  // namespace
 
-std::vector<DeviceEntries> compile_job(const Topology& topology, const JobPlan& plan) {
+std::vector<DeviceEntries> compile_job(const Topology& topology, const JobPlan& plan,
+                                       const std::vector<uint32_t>& pipes) {
   std::vector<DeviceEntries> devices(topology.sites().size());
   PathCache paths(topology);
   for (const StripePlan& stripe : plan.stripes) {
-    const StripeCompiler compiler(topology, plan, stripe, &paths);
+    const StripeCompiler compiler(topology, plan, stripe, pipes, &paths);
     for (size_t a = 0; a < stripe.tree.aggregators.size(); ++a)
       devices[stripe.tree.aggregators[a].site].append(compiler.compile(static_cast<int>(a)));
   }

@@ -9,8 +9,10 @@
 
 namespace l3dml::control {
 
-// By site. A site that has no part in the job gets nothing.
-std::vector<DeviceEntries> compile_job(const Topology& topology, const JobPlan& plan);
+// By site. A site that has no part in the job gets nothing. `pipes`: of the devices, by site; empty: one
+// each.
+std::vector<DeviceEntries> compile_job(const Topology& topology, const JobPlan& plan,
+                                       const std::vector<uint32_t>& pipes = {});
 
 // Registers that an epoch zeroes before its admission is installed (break before make): neighbours whose
 // `expected` and `tx_seq` start from 0, by site.

@@ -2,6 +2,7 @@
 // member's site. The baseline that a trained policy is measured against; it enumerates, it does not learn.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,31 @@ struct FormOptions {
   bool inner = true;
   double bytes = 4e6;  // of a typical collective: what one round trip more is worth
 };
+
+// What was decided, and by whom.
+struct ChosenForm {
+  std::vector<StripeRequest> stripes;
+  double time_s = 0;   // of one collective, by sizing.h
+  std::string source;  // a model, a rule, "arithmetic" (choose_form), "owner" or "running"
+  std::string why;     // for people, one line
+};
+
+// Decides on stripes where a job's owner does not. Any thread.
+class FormChooser {
+ public:
+  virtual ~FormChooser() = default;
+  virtual absl::StatusOr<ChosenForm> choose(const Topology& topology, const std::vector<HostId>& members,
+                                            const SizingOptions& sizing, const FormOptions& options) const;
+};
+
+// Of given stripes; infinite where one of their trees cannot be built.
+double form_time_s(const Topology& topology, const std::vector<HostId>& members,
+                   const std::vector<StripeRequest>& stripes, const SizingOptions& sizing, double bytes);
+
+// Keeps `running` unless `form` is shorter by more than the part `hysteresis`.
+ChosenForm keep_unless_clearly_faster(const Topology& topology, const std::vector<HostId>& members,
+                                      const SizingOptions& sizing, double bytes, ChosenForm form,
+                                      const std::vector<StripeRequest>& running, double hysteresis);
 
 // Time for one collective of `bytes`, by the arithmetic of sizing.h: transfer plus one round trip.
 double collective_time_s(const JobSize& size, double bytes);

@@ -180,19 +180,18 @@ absl::StatusOr<JobPlan> plan_job(const Topology& topology, const JobRequest& req
 }
 
 absl::StatusOr<StripePlan> replan_stripe(const Topology& topology, const JobPlan& plan, size_t index,
-                                         const std::vector<int>& ranks, const SizingOptions& sizing,
-                                         const TreeOptions& tree_options,
+                                         const std::vector<SiteId>& roots, const std::vector<int>& ranks,
+                                         const SizingOptions& sizing, const TreeOptions& tree_options,
                                          std::vector<DeviceResources>* devices) {
   const StripePlan& old = plan.stripes[index];
   std::vector<HostId> members;
   for (const int rank : ranks) members.push_back(plan.members[rank]);
 
-  // The old root if it still can; else the best one there is.
   StripePlan stripe;
   stripe.job = old.job;
   stripe.share = old.share;
   stripe.shards = old.shards;
-  auto tree = build_tree(topology, members, old.tree.aggregators.front().site, by_delay, tree_options);
+  auto tree = build_tree(topology, members, roots[index], by_delay, tree_options);
   if (!tree.ok()) {
     auto form = choose_form(topology, members, sizing, {.stripes = 1, .inner = tree_options.inner});
     if (!form.ok()) return form.status();
@@ -217,8 +216,7 @@ absl::StatusOr<StripePlan> replan_stripe(const Topology& topology, const JobPlan
   size_t ours = 0;
   for (size_t i = 0; i < plan.stripes.size(); ++i) {
     auto other = i == index ? absl::StatusOr<Tree>(stripe.tree)
-                            : build_tree(topology, members, plan.stripes[i].tree.aggregators.front().site,
-                                         by_delay, tree_options);
+                            : build_tree(topology, members, roots[i], by_delay, tree_options);
     if (!other.ok()) continue;
     if (i == index) ours = shapes.size();
     trees.push_back(*std::move(other));

@@ -84,9 +84,11 @@ absl::StatusOr<JobPlan> plan_job(const Topology& topology, const JobRequest& req
 // Plans one stripe of a running job anew for the ranks that are left and the switches that still aggregate in
 // `topology`, and takes its resources; what it held before must be released. Job number, shards and share
 // stay, the window stays within the job's look-ahead. Ranks that are not there get no place (aggregator -1).
+// `roots`: of all stripes, as wished for; one that cannot be is replaced by the best.
 absl::StatusOr<StripePlan> replan_stripe(const Topology& topology, const JobPlan& plan, size_t stripe,
-                                         const std::vector<int>& ranks, const SizingOptions& sizing,
-                                         const TreeOptions& tree, std::vector<DeviceResources>* devices);
+                                         const std::vector<SiteId>& roots, const std::vector<int>& ranks,
+                                         const SizingOptions& sizing, const TreeOptions& tree,
+                                         std::vector<DeviceResources>* devices);
 
 // Takes exactly what a plan holds, as when a controller starts again. False: part of it is taken by another.
 bool reserve_job(const JobPlan& plan, std::vector<DeviceResources>* devices);

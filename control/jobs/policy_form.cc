@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -15,22 +14,6 @@ constexpr double kUnlimitedLink_bps = 1e12;  // a link without a rate
 constexpr double kLeastShare = 0.02;  // a stripe below it costs slots on every switch and carries nothing
 constexpr double kClearly = 0.98;     // the policy's form must be that much faster to need more stripes
 
-double time_of(const Topology& topology, const std::vector<HostId>& members,
-               const std::vector<StripeRequest>& stripes, const SizingOptions& sizing, double bytes) {
-  std::vector<Tree> trees;
-  double shares = 0;
-  for (const StripeRequest& s : stripes) {
-    auto tree = build_tree(topology, members, s.root, by_delay, s.tree);
-    if (!tree.ok()) return std::numeric_limits<double>::infinity();
-    trees.push_back(*std::move(tree));
-    shares += s.share;
-  }
-  std::vector<StripeShape> shapes;
-  for (size_t i = 0; i < trees.size(); ++i) shapes.push_back({&trees[i], stripes[i].share / shares});
-  return shapes.empty() ? std::numeric_limits<double>::infinity()
-                        : collective_time_s(size_job(topology, shapes, sizing), bytes);
-}
-
 std::vector<StripeRequest> stripes_of(const drl::Plan& plan, bool inner) {
   std::map<SiteId, double> by_root;  // stripes of one root have one tree here
   for (const drl::Plan::Stripe& s : plan.stripes) by_root[s.root] += s.share;
@@ -40,6 +23,20 @@ std::vector<StripeRequest> stripes_of(const drl::Plan& plan, bool inner) {
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
   return out;
 }
+
+class PolicyChooser final : public FormChooser {
+ public:
+  PolicyChooser(std::unique_ptr<drl::Policy> policy, bool guard)
+      : policy_(std::move(policy)), guard_(guard) {}
+  absl::StatusOr<ChosenForm> choose(const Topology& topology, const std::vector<HostId>& members,
+                                    const SizingOptions& sizing, const FormOptions& options) const override {
+    return choose_form_by_policy(topology, members, sizing, options, *policy_, guard_);
+  }
+
+ private:
+  std::unique_ptr<drl::Policy> policy_;
+  bool guard_;  // a rule that the operator chose decides even where the arithmetic finds it slow
+};
 
 }  // namespace
 
@@ -85,50 +82,53 @@ drl::Problem problem_of(const Topology& topology, const std::vector<HostId>& mem
   return p;
 }
 
-absl::StatusOr<PolicyForm> choose_form_by_policy(const Topology& topology, const std::vector<HostId>& members,
+absl::StatusOr<ChosenForm> choose_form_by_policy(const Topology& topology, const std::vector<HostId>& members,
                                                  const SizingOptions& sizing, const FormOptions& options,
-                                                 const drl::Policy& policy) {
-  auto baseline = choose_form(topology, members, sizing, options);
-  if (!baseline.ok()) return baseline.status();
-  PolicyForm form{*std::move(baseline), 0, "arithmetic", ""};
-  form.time_s = time_of(topology, members, form.stripes, sizing, options.bytes);
-  if (options.stripes > 0) {
-    form.why = "the number of stripes was given";
-    return form;
-  }
+                                                 const drl::Policy& policy, bool guard) {
+  auto form = FormChooser().choose(topology, members, sizing, options);
+  if (!form.ok() || options.stripes > 0) return form;
   const auto decision = policy.decide(problem_of(topology, members, sizing, options.bytes));
   if (!decision.ok()) {
-    form.why = absl::StrCat("the policy has no answer: ", decision.status().message());
+    form->why = absl::StrCat("the policy has no answer: ", decision.status().message());
     return form;
   }
   std::vector<StripeRequest> stripes = stripes_of(decision->plan, options.inner);
-  const double time_s = time_of(topology, members, stripes, sizing, options.bytes);
-  form.why = absl::StrFormat("%s; %.4g s by arithmetic, the arithmetic's own form %.4g s", decision->why,
-                             time_s, form.time_s);
-  if (time_s < kClearly * form.time_s || (time_s <= form.time_s && stripes.size() <= form.stripes.size())) {
-    form.stripes = std::move(stripes);
-    form.time_s = time_s;
-    form.source = decision->source;
-  }
+  const double time_s = form_time_s(topology, members, stripes, sizing, options.bytes);
+  form->why = absl::StrFormat("%s; %.4g s by arithmetic, the arithmetic's own form %.4g s", decision->why,
+                              time_s, form->time_s);
+  const bool faster =
+      time_s < kClearly * form->time_s || (time_s <= form->time_s && stripes.size() <= form->stripes.size());
+  if (faster || (!guard && std::isfinite(time_s)))
+    form = ChosenForm{std::move(stripes), time_s, decision->source, form->why};
   return form;
 }
 
-absl::StatusOr<PolicyForm> revise_form(const Topology& topology, const std::vector<HostId>& members,
+absl::StatusOr<ChosenForm> revise_form(const Topology& topology, const std::vector<HostId>& members,
                                        const SizingOptions& sizing, const FormOptions& options,
                                        const drl::Policy& policy, const std::vector<StripeRequest>& running,
                                        double hysteresis) {
   auto form = choose_form_by_policy(topology, members, sizing, options, policy);
   if (!form.ok()) return form;
-  const double now_s = time_of(topology, members, running, sizing, options.bytes);
-  const bool keep = form->time_s > now_s * (1 - hysteresis);
-  absl::StrAppend(&form->why, absl::StrFormat("; what runs takes %.4g s, the new form %.4g s: %s", now_s,
-                                              form->time_s, keep ? "kept" : "changed"));
-  if (keep) {
-    form->stripes = running;
-    form->time_s = now_s;
-    form->source = "running";
+  return keep_unless_clearly_faster(topology, members, sizing, options.bytes, *std::move(form), running,
+                                    hysteresis);
+}
+
+absl::StatusOr<std::unique_ptr<FormChooser>> policy_chooser(const std::string& name,
+                                                            const std::string& models,
+                                                            std::vector<std::string>* refused) {
+  if (name == "arithmetic") return std::make_unique<FormChooser>();
+  drl::PolicyOptions options;
+  options.model_directory = models;
+  if (name != "drl") options.rule = name;
+  auto policy = drl::Policy::create(options);
+  if (!policy.ok() && !models.empty() && name == "drl") {
+    refused->push_back(std::string(policy.status().message()));
+    options.model_directory.clear();
+    policy = drl::Policy::create(options);
   }
-  return form;
+  if (!policy.ok()) return policy.status();
+  for (const std::string& file : (*policy)->refused()) refused->push_back(file);
+  return std::make_unique<PolicyChooser>(*std::move(policy), name == "drl");
 }
 
 }  // namespace l3dml::control

@@ -1,6 +1,10 @@
 #include "control/jobs/policy_form.h"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
 
 #include "control/jobs/testing.h"
 #include "gtest/gtest.h"
@@ -100,6 +104,37 @@ TEST(PolicyForm, stays_with_what_runs_until_a_rate_changes_much) {
   const auto alone =
       revise_form(after.t, after.members, {}, options, *p, {{after.sites[1], 1, {true, 2}}}, 1e9);
   EXPECT_LE(changed->time_s, alone->time_s) << changed->why;
+}
+
+TEST(PolicyForm, is_chosen_by_name_and_survives_broken_models) {
+  std::vector<std::string> refused;
+  const Star n(false);
+  for (const char* name : {"drl", "arithmetic", "shortest", "greedy", "spread"}) {
+    const auto chooser = policy_chooser(name, "", &refused);
+    ASSERT_TRUE(chooser.ok()) << chooser.status();
+    const auto form = (*chooser)->choose(n.t, n.members, {}, {});
+    ASSERT_TRUE(form.ok()) << form.status();
+    EXPECT_FALSE(form->stripes.empty());
+    if (std::string(name) == "shortest") {
+      EXPECT_EQ(form->source, "shortest") << form->why;
+      EXPECT_EQ(form->stripes.size(), 1u);
+    }
+  }
+  EXPECT_TRUE(refused.empty());
+  EXPECT_EQ(policy_chooser("fastest", "", &refused).status().code(), absl::StatusCode::kInvalidArgument);
+
+  const std::string folder = ::testing::TempDir() + "/l3dml_models_" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/general.model") << "l3dml-policy 1 0123456789abcdef\n{}\nAAAA\n";
+  const auto with_broken = policy_chooser("drl", folder, &refused);
+  ASSERT_TRUE(with_broken.ok()) << with_broken.status();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].find("general.model"), std::string::npos) << refused[0];
+  EXPECT_EQ(refused[0].find('\n'), std::string::npos);
+  EXPECT_TRUE((*with_broken)->choose(n.t, n.members, {}, {}).ok());
+  EXPECT_TRUE(policy_chooser("drl", folder + "/nowhere", &refused).ok());
+  EXPECT_EQ(refused.size(), 2u);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

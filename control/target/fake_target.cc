@@ -208,7 +208,16 @@ absl::Status FakeTarget::write(const Batch& batch, Atomicity atomicity) {
   std::lock_guard lock(mutex_);
   if (!connected_) return absl::UnavailableError("the fake switch is not connected");
   if (!next_failure_.ok()) return std::exchange(next_failure_, absl::OkStatus());
-  const State before = state_;
+  State before;  // of the tables that the batch names
+  for (const Update& update : batch.updates()) {
+    const auto name = full_name(update.table);
+    if (!name.ok() || before.rows.contains(*name)) continue;
+    before.rows[*name] = state_.rows[*name];
+    before.cells[*name] = state_.cells[*name];
+    before.counters[*name] = state_.counters[*name];
+    if (const auto found = state_.defaults.find(*name); found != state_.defaults.end())
+      before.defaults.insert(*found);
+  }
   absl::Status first;
   for (size_t i = 0; i < batch.size(); ++i) {
     const absl::Status status = apply(batch.updates()[i]);
@@ -219,12 +228,18 @@ absl::Status FakeTarget::write(const Batch& batch, Atomicity atomicity) {
                   : absl::Status(status.code(), absl::StrCat("update ", i, ": ", status.message()));
     }
     if (atomicity == Atomicity::all_or_nothing) {
-      state_ = before;
+      for (auto& [name, rows] : before.rows) {
+        state_.rows[name] = std::move(rows);
+        state_.cells[name] = std::move(before.cells[name]);
+        state_.counters[name] = std::move(before.counters[name]);
+        state_.defaults.erase(name);
+      }
+      state_.defaults.merge(before.defaults);
       return first;
     }
   }
   ++write_count_;
-  log_.insert(log_.end(), batch.updates().begin(), batch.updates().end());
+  if (keeps_log_) log_.insert(log_.end(), batch.updates().begin(), batch.updates().end());
   return first;
 }
 
@@ -261,6 +276,11 @@ absl::StatusOr<std::optional<Row>> FakeTarget::read_default(std::string_view tab
   if (!connected_) return absl::UnavailableError("the fake switch is not connected");
   absl::StatusOr<std::string> name = full_name(table);
   if (!name.ok()) return name.status();
+  if (*name == "tf1.dev.device_configuration") {
+    std::vector<uint32_t> recirculation;
+    for (unsigned pipe = 0; pipe < pipes_; ++pipe) recirculation.push_back(pipe * 128 + 68);
+    return std::optional<Row>(Row{Key{}, Data{}.param("recirc_port_list", recirculation), true});
+  }
   const auto found = state_.defaults.find(*name);
   if (found == state_.defaults.end()) return std::optional<Row>();
   return std::optional<Row>(Row{Key{}, found->second, true});
@@ -367,6 +387,11 @@ size_t FakeTarget::write_count() const {
 std::vector<Update> FakeTarget::log() const {
   std::lock_guard lock(mutex_);
   return log_;
+}
+
+void FakeTarget::keep_log(bool keep) {
+  std::lock_guard lock(mutex_);
+  keeps_log_ = keep;
 }
 
 void FakeTarget::clear_log() {

@@ -46,6 +46,7 @@ class FakeTarget final : public SwitchTarget {
   size_t write_count() const;       // accepted writes
   std::vector<Update> log() const;  // updates of accepted writes, in order
   void clear_log();
+  void keep_log(bool keep);  // false: a run too long to remember
 
  private:
   struct State {
@@ -71,6 +72,7 @@ class FakeTarget final : public SwitchTarget {
   absl::Status next_failure_;
   absl::Status reconnect_failure_;
   std::vector<Update> log_;
+  bool keeps_log_ = true;
   size_t write_count_ = 0;
   std::mutex event_mutex_;
   std::function<void(const Event&)> receiver_;

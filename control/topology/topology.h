@@ -70,6 +70,11 @@ class Topology {
   const std::vector<Step>& steps(SiteId site) const { return steps_[site]; }
 
   void set_link_up(LinkId link, bool up) { links_[link].up = up; }
+  void set_link_figures(LinkId link, double rate_bps, double delay_s, double loss) {
+    links_[link].rate_bps = rate_bps;
+    links_[link].delay_s = delay_s;
+    links_[link].loss = loss;
+  }
   void set_aggregates(SiteId site, bool aggregates) { sites_[site].aggregates = aggregates; }
   void set_present(HostId host, bool present) { hosts_[host].present = present; }
 

@@ -1,5 +1,6 @@
 #include "drl/policy/policy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -42,12 +43,15 @@ class GuardedPolicy : public Policy {
   absl::StatusOr<Decision> decide(const Problem& problem) const override {
     auto space = Space::create(problem, options_.paths);
     if (!space.ok()) return space.status();
-    const Gate gate = set()->pick(problem);
+    const Gate gate = options_.rule.empty()
+                          ? set()->pick(problem)
+                          : Gate{nullptr, absl::StrCat("rule ", options_.rule, " was asked for")};
     Decision d;
     d.why = gate.why;
     d.policy_s = d.baseline_s = kUnlimited;
     Draft best;
     for (const Baseline& b : guard_baselines()) {
+      if (!options_.rule.empty() && options_.rule != b.name) continue;
       Draft draft = b.plan(*space);
       if (draft.columns.empty() || !(draft.time_s() < d.baseline_s)) continue;
       d.baseline_s = draft.time_s();
@@ -136,6 +140,12 @@ class GuardedPolicy : public Policy {
 
 absl::StatusOr<std::unique_ptr<Policy>> Policy::create(PolicyOptions options) {
   if (options.paths < 1 || options.paths > 16) return absl::InvalidArgumentError("paths must lie in 1..16");
+  const auto is_rule = [&](const Baseline& b) { return options.rule == b.name; };
+  const auto& rules = guard_baselines();
+  if (!options.rule.empty() && std::none_of(rules.begin(), rules.end(), is_rule))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no rule ", options.rule, ": ",
+        absl::StrJoin(rules, ", ", [](std::string* out, const Baseline& b) { *out += b.name; })));
   auto policy = std::make_unique<GuardedPolicy>(std::move(options));
   if (absl::Status s = policy->load(); !s.ok()) return s;
   return policy;

@@ -84,8 +84,8 @@ class Bed(unittest.TestCase):
         self.processes.append(process)
         return process
 
-    def ready(self, name, command):
-        process = self.start(name, command)
+    def ready(self, name, command, **more):
+        process = self.start(name, command, **more)
         line = process.stdout.readline()
         self.assertTrue(line, f"{name}: {self.said(name)}")
         return process
@@ -104,7 +104,8 @@ class Bed(unittest.TestCase):
             file.write("\n".join(lines) + "\n")
         self.switch = self.ready("switch", [SWITCH, self.path("switch.yaml"), "--json"])
 
-    def start_controller(self):
+    def start_controller(self, die_at=""):
+        """`die_at`: the step at which it kills itself (control/api/fault.h)."""
         lines = [f'listen: ["{self.socket}"]', f"store: sqlite:{self.path('c.db')}", "sites:"]
         lines += [f'  - {{name: {site}, switch: "127.0.0.1:{self.bfrt}", device: {device}}}' for site, device in SITES.items()]
         lines += ["hosts:"] + [f"  - {{name: {w}, site: {site_of(w)}, port: {PORTS[w]}}}" for w in WORKERS]
@@ -112,7 +113,13 @@ class Bed(unittest.TestCase):
                   "  - {name: spare, between: [west, east], rate: 100Mbit, delay: 10ms, ports: [11, 11]}"]
         with open(self.path("controller.yaml"), "w") as file:
             file.write("\n".join(lines) + "\n")
-        self.controller = self.ready("controller", [CONTROLLER, self.path("controller.yaml"), "--json"])
+        self.controller = self.ready("controller", [CONTROLLER, self.path("controller.yaml"), "--json"],
+                                     env=dict(os.environ, L3DML_DIE_AT=die_at))
+
+    def restart_controller(self, die_at=""):
+        self.controller.kill()
+        self.controller.wait()
+        self.start_controller(die_at)
 
     def said(self, name):
         with open(self.path(name + ".log")) as log:
@@ -121,12 +128,24 @@ class Bed(unittest.TestCase):
     def ctl(self, *args):
         return sh(CTL, "--controller", self.socket, *args)
 
+    def ctl_fails(self, *args):
+        """The controller dies while it does this."""
+        done = subprocess.run([CTL, "--controller", self.socket, *args], text=True, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.controller.wait(timeout=20)
+
     def job(self):
         return json.loads(self.ctl("--json", "explain", "train"))
+
+    def all_attend(self):
+        return all(m["state"] == "attending" for m in self.job()["members"])
 
     def create(self, *more):
         self.token = json.loads(self.ctl("--json", "create", "train", "--hosts", ",".join(WORKERS), "--roots", "west,east",
                                          "--lease", "5", *more))["token"]
+
+    def stop_workers(self):
+        open(self.path("stop"), "w").close()
 
     def start_workers(self, steps=STEPS, more=()):
         self.workers = {}
@@ -137,7 +156,7 @@ class Bed(unittest.TestCase):
         # Address of the controller, name of the job, its token: nothing else.
         env = dict(os.environ, L3DML_CONTROLLER=self.socket, L3DML_JOB="train", L3DML_TOKEN=self.token, L3DML_LIBRARY=LIBRARY)
         self.workers[worker] = self.start(worker, ["ip", "netns", "exec", PREFIX + worker, "/usr/bin/python3", HERE + "/worker.py",
-                                                   *arguments, "--out", self.path(worker + ".json")], env=env)
+                                                   *arguments, "--out", self.path(worker + ".json"), "--until", self.path("stop")], env=env)
 
     def wait_for_step(self, worker, step):
         for line in self.workers[worker].stdout:
@@ -168,6 +187,12 @@ class Bed(unittest.TestCase):
         while not condition():
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.05)
+
+
+# Steps at which a controller may die in the middle of a change, with the how-manieth visit.
+STEPS_OF_A_CHANGE = ["pause.told:1", "pause.told:6", "remove.written:3", "remove.written:1", "fetch.told:1", "deliver.told:1",
+                     "install.stored:1", "install.zeroed:1", "install.written:2", "install.written:3", "resume.stored:1",
+                     "resume.told:1", "resume.told:3", "resume.stored:2"]
 
 
 class Failures(Bed):
@@ -247,6 +272,88 @@ class Failures(Bed):
         self.start_controller()
         steps = self.finish(["w0", "w1", "e0"])
         self.assertEqual(steps[-1]["sums"], [0b0111])
+
+    def test_the_controller_dies_at_every_step_of_a_change(self):
+        self.create()
+        self.start_workers(1_000_000)
+        drained = False
+        for step in STEPS_OF_A_CHANGE:
+            self.restart_controller(step)
+            self.wait_until("all attend", self.all_attend)
+            drained = self.change_until_dead(step, not drained)
+            self.start_controller()
+            self.wait_until(f"{step}: the change is over", lambda: self.has_changed(drained))
+        self.stop_workers()
+        steps = self.finish(WORKERS)
+        self.assertEqual({s for step in steps for s in step["sums"]}, {ALL})
+        self.assertEqual(self.job()["reason"], "all ranks have left")
+
+    def change_until_dead(self, step, drain):
+        """Drains or undrains east, back and forth, until that killed the controller; True: it was drained last."""
+        for _ in range(10):  # copies are fetched only if somebody happens to lack a result
+            for on in (drain, not drain):
+                said = subprocess.run([CTL, "--controller", self.socket, "drain" if on else "undrain", "east"],
+                                      capture_output=True, timeout=60)
+                self.wait_until(f"{step}: dead, or the change is over",
+                                lambda: self.controller.poll() is not None or self.has_changed(on))
+                if self.controller.poll() is not None:
+                    return on
+                self.assertEqual(said.returncode, 0, said.stderr)
+        self.fail(f"{step} was never come to")
+
+    def has_changed(self, drained):
+        done = subprocess.run([CTL, "--controller", self.socket, "--json", "explain", "train"], text=True, capture_output=True)
+        if done.returncode:
+            return False
+        job = json.loads(done.stdout)
+        self.assertNotEqual(job["state"], "ended", job["reason"])
+        return (job["state"] == "running" and all(m["state"] == "attending" for m in job["members"]) and
+                {a["site"] for s in job["stripes"] for a in s["aggregators"]} == ({"west"} if drained else {"west", "east"}))
+
+    def test_the_controller_dies_while_a_job_begins_and_ends(self):
+        for step in ("create.stored", "create.written"):
+            self.restart_controller(step)
+            self.ctl_fails("create", "train", "--hosts", ",".join(WORKERS), "--roots", "west,east", "--lease", "5", "--continue")
+            self.start_controller()
+            self.create("--continue")  # asked again: the same job, or the first of its name
+        self.restart_controller("join.stored:2")
+        self.start_workers(1_000_000)
+        self.controller.wait(timeout=60)
+        self.start_controller("loss.stored")
+        self.wait_for_step("w0", 5)
+        self.wait_until("all attend", self.all_attend)
+        self.workers["e1"].kill()
+        self.controller.wait(timeout=60)
+        self.start_controller()
+        self.wait_until("the job goes on without it", lambda: self.job()["state"] == "running" and self.job()["changes"] == 1)
+        self.restart_controller("end.stored")
+        self.ctl_fails("end", "train")
+        self.start_controller()
+        for worker in ("w0", "w1", "e0"):
+            self.workers[worker].stdout.read()
+            self.assertEqual(self.workers[worker].wait(timeout=60), 1)
+            self.assertIn("ended by its owner", self.said(worker))
+        self.assertEqual(json.loads(self.ctl("--json", "slots"))["jobs"][0]["state"], "ended")
+
+    def test_a_second_controller_is_refused_and_the_job_goes_on(self):
+        self.create()
+        self.start_workers()
+        self.wait_for_step("w0", 20)
+        with open(self.path("controller.yaml")) as file:
+            other = file.read().replace("controller.sock", "other.sock")
+        for store, says in ((self.path("c.db"), "another controller uses this store"), (self.path("other.db"), "")):
+            with open(self.path("other.yaml"), "w") as file:
+                file.write(other.replace(self.path("c.db"), store))
+            if says:
+                done = subprocess.run([CONTROLLER, self.path("other.yaml")], text=True, capture_output=True, timeout=60)
+                self.assertEqual((done.returncode, says in done.stderr), (1, True), done.stderr)
+                continue
+            self.ready("other", [CONTROLLER, self.path("other.yaml"), "--json"])
+            devices = json.loads(sh(CTL, "--controller", "unix:" + self.path("other.sock"), "--json", "devices"))["devices"]
+            self.assertEqual([d["connected"] for d in devices], [False, False], "the switches are another's")
+        steps = self.finish(WORKERS)
+        self.assertEqual({s for step in steps for s in step["sums"]}, {ALL})
+        self.assertEqual(self.job()["changes"], 0)
 
     def test_a_link_dies_and_its_traffic_takes_the_other(self):
         self.create()

@@ -11,8 +11,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace l3dml::member {
 namespace {
@@ -117,7 +119,11 @@ absl::Status Membership::connect() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, 128 << 20);  // copies of a whole window
-  stub_ = api::Jobs::NewStub(grpc::CreateCustomChannel(options_.controller, credentials, arguments));
+  for (const absl::string_view address : absl::StrSplit(options_.controller, ',', absl::SkipEmpty()))
+    stubs_.push_back(api::Jobs::NewStub(
+        grpc::CreateCustomChannel(std::string(absl::StripAsciiWhitespace(address)), credentials, arguments)));
+  if (stubs_.empty())
+    return absl::InvalidArgumentError("the controller's address is empty (L3DML_CONTROLLER)");
   return absl::OkStatus();
 }
 
@@ -136,12 +142,16 @@ absl::Status Membership::call_join() {
   for (;;) {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
-    context.set_deadline(deadline);
-    const grpc::Status status = stub_->Join(&context, request, &answer);
+    context.set_deadline(
+        stubs_.size() == 1 ? deadline : std::min(deadline, std::chrono::system_clock::now() + kLongestPause));
+    const grpc::Status status = stub().Join(&context, request, &answer);
     if (status.ok()) break;
-    // Not yet: the process before us is not given up.
-    if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+    // Not yet: the process before us is not given up, or the controller died while it answered (our instance
+    // gets the same rank again).
+    const bool another = stubs_.size() > 1 && status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+    if ((status.error_code() == grpc::StatusCode::UNAVAILABLE || another) &&
         std::chrono::system_clock::now() + kLongestPause < deadline) {
+      ++controller_;
       std::this_thread::sleep_for(kLongestPause / 4);
       continue;
     }
@@ -207,14 +217,17 @@ void Membership::leave() {
     const std::lock_guard lock(mutex_);
     if (std::exchange(left_, true)) return;
   }
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + milliseconds(5'000));
   api::MemberRequest request;
   request.set_job(options_.job);
   request.set_token(options_.token);
   request.set_rank(config_.rank);
-  api::LeaveResponse answer;
-  (void)stub_->Leave(&context, request, &answer);  // not heard: our lease runs out instead
+  for (size_t tries = 0; tries < stubs_.size(); ++tries) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + milliseconds(5'000));
+    api::LeaveResponse answer;
+    if (stub().Leave(&context, request, &answer).error_code() != grpc::StatusCode::UNAVAILABLE) return;
+    ++controller_;
+  }  // not heard by anybody: our lease runs out instead
 }
 
 void Membership::read_loop() {
@@ -235,7 +248,7 @@ bool Membership::attend_once() {
     const std::lock_guard lock(mutex_);
     if (stop_) return false;
     context_ = std::make_unique<grpc::ClientContext>();
-    stream = stub_->Attend(context_.get());
+    stream = stub().Attend(context_.get());
     api::MemberMessage message;
     auto* attach = message.mutable_attach();
     attach->set_job(options_.job);
@@ -267,6 +280,7 @@ bool Membership::attend_once() {
       job_->fail(absl::StrCat("the controller refuses: ", status.error_message()));
       return false;
     default:
+      ++controller_;
       return true;  // it is away; the job goes on without it
   }
 }
@@ -399,8 +413,10 @@ void Membership::renew_loop() {
     }
     if (std::chrono::steady_clock::now() < next) continue;
     next = std::chrono::steady_clock::now() + period;
+    const host::WorkerStats stats = job_->stats().total;
     api::MemberMessage renew;
-    renew.mutable_renew();
+    renew.mutable_renew()->set_round_trip_s(static_cast<double>(stats.segment_rtt_ns) / 1e9);
+    renew.mutable_renew()->set_result_s(static_cast<double>(stats.result_time_ns) / 1e9);
     say(std::move(renew));
   }
 }

@@ -31,7 +31,8 @@ namespace l3dml::member {
 namespace api = ::l3dml::v1;
 
 struct MemberOptions {
-  std::string controller, job, token;
+  std::string controller;  // "HOST:PORT" or "unix:PATH"; several, with commas: stand-bys
+  std::string job, token;
   std::string host;    // empty: the controller finds it by our addresses
   int rank = -1;       // any
   std::string group;   // of processes that are started together, and again together (l3dml.proto)
@@ -70,6 +71,7 @@ class Membership final : public host::Agent {
 
   explicit Membership(MemberOptions options) : options_(std::move(options)) {}
   absl::Status connect();
+  api::Jobs::Stub& stub() { return *stubs_[controller_ % stubs_.size()]; }
   absl::Status call_join();
   void read_loop();
   void renew_loop();
@@ -81,7 +83,8 @@ class Membership final : public host::Agent {
 
   MemberOptions options_;
   std::string instance_;
-  std::unique_ptr<api::Jobs::Stub> stub_;
+  std::vector<std::unique_ptr<api::Jobs::Stub>> stubs_;  // the controller and its stand-bys
+  std::atomic<size_t> controller_ = 0;                   // whom we speak to
   host::JobConfig config_;
   double lease_s_ = 10;
   bool joins_running_ = false;

@@ -4,6 +4,7 @@
 Arguments: --steps N --elements N --out FILE. A line "step N" per step. What each
 step's sum was made of is found by the caller: rank r gives 1 << r at every element, so a sum tells who is in it.
 --until-all WORLD: instead of --steps, 20 steps more once all ranks are in the sum again after one was not (--came-back: we were not).
+--until FILE: once it is there all end with the same step; who sees it says so in the last element.
 """
 import argparse
 import ctypes
@@ -13,6 +14,9 @@ import os
 import sys
 
 import numpy as np
+
+
+STOP = 1 << 16
 
 
 class Request(ctypes.Structure):
@@ -28,6 +32,7 @@ def main():
     parser.add_argument("--until-all", type=int, default=0)
     parser.add_argument("--came-back", action="store_true")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--until", default="")
     args = parser.parse_args()
     lib = ctypes.CDLL(os.environ["L3DML_LIBRARY"])
     lib.l3dml_join.restype = ctypes.c_void_p
@@ -44,15 +49,19 @@ def main():
     while more:
         step = len(steps)
         tensor = np.full(args.elements, 1 << rank, dtype=np.int32)
+        if args.until and os.path.exists(args.until):
+            tensor[-1] |= STOP
         request = Request(ctypes.sizeof(Request), tensor.ctypes.data, tensor.ctypes.data, args.elements, 4, 0, 0, 1, None)
         if lib.l3dml_allreduce(job, ctypes.byref(request)) < 0:
             sys.exit(lib.l3dml_last_error().decode())
         # Bits tell who was summed.
-        steps.append({"sha256": hashlib.sha256(tensor.tobytes()).hexdigest(), "sums": np.unique(tensor).tolist()})
+        steps.append({"sha256": hashlib.sha256(tensor.tobytes()).hexdigest(), "sums": np.unique(tensor[:-1]).tolist()})
         everybody = steps[-1]["sums"] == [(1 << args.until_all) - 1]
         lost = lost or not everybody
         more -= not args.until_all or (lost and everybody)
         print(f"step {step}", flush=True)
+        if tensor[-1] >= STOP:
+            break
     if lib.l3dml_close(job) < 0:
         sys.exit(lib.l3dml_last_error().decode())
     with open(args.out, "w") as file:
