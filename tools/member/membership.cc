@@ -115,7 +115,8 @@ absl::Status Membership::connect() {
     credentials = grpc::SslCredentials(tls);
   }
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  // Not MIN_RECONNECT_BACKOFF: that is how long one attempt may take, and a handshake takes its time on a
+  // machine that is busy. A member that gave up each attempt too early lost its lease.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, 128 << 20);  // copies of a whole window
