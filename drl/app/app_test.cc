@@ -6,7 +6,6 @@
 #include "drl/app/eval.h"
 #include "drl/app/explain.h"
 #include "drl/app/problem_file.h"
-#include "drl/app/svg.h"
 #include "drl/env/test_networks.h"
 #include "drl/policy/testing.h"
 
@@ -82,13 +81,6 @@ TEST(Eval, guarded_is_never_above_any_baseline_and_nobody_is_below_the_optimum) 
   EXPECT_EQ(s.against_shortest, 0);
   EXPECT_LE(s.mean_interval.first, s.mean);
   EXPECT_GE(s.mean_interval.second, s.mean);
-}
-
-TEST(Svg, draws_every_curve_inside_its_frame) {
-  const std::string svg =
-      svg_chart({"t", "x", "y"}, {{"one", {{0, 1}, {1, 2}}}, {"two", {}}, {"three", {{0, NAN}}}});
-  EXPECT_NE(svg.find("three"), std::string::npos);
-  EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
 TEST(Commands, refuse_bad_arguments) {

@@ -11,9 +11,10 @@
 #include "drl/app/eval.h"
 #include "drl/app/explain.h"
 #include "drl/app/problem_file.h"
-#include "drl/app/svg.h"
+#include "drl/app/speed.h"
 #include "drl/policy/model_set.h"
 #include "tools/report/report.h"
+#include "tools/report/svg.h"
 
 namespace l3dml::drl {
 namespace {
@@ -97,15 +98,15 @@ void add_block(Table& table, const std::string& title, std::map<std::string, std
 }
 
 std::string cdf(const std::string& title, const Part& part, const std::vector<std::string>& policies) {
-  std::vector<Curve> curves;
+  std::vector<report::Curve> curves;
   for (const std::string& policy : policies) {
-    Curve curve{policy, {}};
+    report::Curve curve{policy, {}};
     const std::vector<double> r = summarise(part, policy).ratios;
     for (size_t i = 0; i < r.size() && r[i] <= 2; ++i)
       curve.points.emplace_back(r[i], static_cast<double>(i + 1) / static_cast<double>(r.size()));
     curves.push_back(std::move(curve));
   }
-  return svg_chart({title, "iteration time / optimum", "part of cases", 1, 2, 0, 1}, curves);
+  return report::svg_chart({title, "iteration time / optimum", "part of cases", 1, 2, 0, 1}, curves);
 }
 
 }  // namespace
@@ -160,7 +161,8 @@ absl::Status run_eval(const EvalCommand& c) {
     add_block(table, set.name, {{"topology", set.name}, {"split", set.split}, {"scenario", "all"}},
               part_of([&](const CaseResult& r) { return r.set == set.name; }), policies, raw);
   if (!c.html.empty())
-    if (absl::Status s = write(c.html, html_page("Routing policies beside the optimum", plots + table.html));
+    if (absl::Status s =
+            write(c.html, report::html_page("Routing policies beside the optimum", plots + table.html));
         !s.ok())
       return s;
   if (!c.json.empty()) return report::write_json({"l3dml-route", c.command, table.rows}, c.json);
@@ -186,6 +188,29 @@ absl::Status run_explain(const ExplainCommand& c) {
   if (!out.ok()) return out.status();
   std::cout << out->text;
   return c.html.empty() ? absl::OkStatus() : write(c.html, out->html);
+}
+
+absl::Status run_speed(const SpeedCommand& c) {
+  const auto models = models_of({});
+  if (!models.ok()) return models.status();
+  if (models->empty()) return absl::NotFoundError("no model is shipped");
+  const Model& model = *(*models)[0].model;
+  const auto any = twelve_sites(60, 12, false, 1), sixteen = twelve_sites(60, 16, true, 2);
+  const EnvironmentSpeed e = environment_speed(any, model.info.steps, c.seconds);
+  const DecisionSpeed d = decision_speed(sixteen, model, std::max(1, static_cast<int>(c.seconds * 10)));
+  const std::map<std::string, std::string> sites{{"sites", "12"}, {"k", "4"}};
+  std::map<std::string, std::string> with_children = sites;
+  with_children["children"] = "16";
+  const std::vector<report::Row> rows = {
+      {"environment_decisions_per_second", e.per_second, "1/s", sites, 20000.0},
+      {"decision_time_p50", d.p50_s, "s", with_children, 1e-3},
+      {"decision_time_p99", d.p99_s, "s", with_children, 3e-3},
+      {"environment_fingerprint", absl::StrFormat("%016x", e.fingerprint), "1", sites}};
+  std::cout << absl::StrFormat(
+      "environment: %.0f decisions a second of one core, 12 sites (fingerprint %016x)\nraw policy: a decision "
+      "for 12 sites, 16 children, k = 4 takes %.2f ms (median), %.2f ms (99th percentile)\n",
+      e.per_second, e.fingerprint, d.p50_s * 1e3, d.p99_s * 1e3);
+  return c.json.empty() ? absl::OkStatus() : report::write_json({"l3dml-route", c.command, rows}, c.json);
 }
 
 absl::Status run_export(const ExportCommand& c) {

@@ -40,4 +40,10 @@ struct ExportCommand {
 };
 absl::Status run_export(const ExportCommand& command);
 
+struct SpeedCommand {
+  double seconds = 5;
+  std::string json, command;
+};
+absl::Status run_speed(const SpeedCommand& command);
+
 }  // namespace l3dml::drl

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "drl/app/svg.h"
 #include "drl/optimum/optimum.h"
 #include "drl/policy/decide.h"
+#include "tools/report/svg.h"
 
 namespace l3dml::drl {
 namespace {
@@ -116,7 +116,7 @@ absl::StatusOr<Explanation> explain(const Problem& problem, const Model* model) 
     absl::StrAppend(&body, "<pre>", text, "</pre>\n");
   }
   absl::StrAppend(&body, "<p>Red: root; orange: inner aggregators; blue: children.</p>");
-  out.html = html_page("A routing decision", body);
+  out.html = report::html_page("A routing decision", body);
   return out;
 }
 

@@ -97,6 +97,13 @@ int run(int argc, char** argv) {
   x->add_option("--model", explain.model, "Instead of the shipped one")->check(CLI::ExistingFile);
   x->add_option("--html", explain.html, "Write a page with maps to FILE");
 
+  SpeedCommand speed;
+  CLI::App* v = app.add_subcommand("speed", "Steps of the environment and time of a decision, on 12 sites");
+  v->add_option("--seconds", speed.seconds, "Of CPU time, for the environment")
+      ->check(CLI::Range(0.01, 600.0))
+      ->capture_default_str();
+  v->add_option("--json", speed.json, "Write rows to FILE, - for standard output");
+
   ExportCommand exported;
   CLI::App* p = app.add_subcommand(
       "export", "Sign off a model: check it, score it on fresh problems, write it with name and scores");
@@ -114,10 +121,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  eval.command = report::command_line(argc, argv);
+  eval.command = speed.command = report::command_line(argc, argv);
   if (*t) return finish(run_train(train));
   if (*e) return finish(run_eval(eval));
   if (*x) return finish(run_explain(explain));
+  if (*v) return finish(run_speed(speed));
   return finish(run_export(exported));
 }
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "drl/app/commands.h"
 #include "drl/app/eval.h"
-#include "drl/app/svg.h"
+#include "tools/report/svg.h"
 
 namespace l3dml::drl {
 namespace {
@@ -29,7 +29,7 @@ absl::Status parse_sites(const std::string& text, PoolOptions& problems) {
 // progress.csv as it grew over all runs, so that a resumed training shows its whole curve.
 std::string learning_page(const std::string& directory, const std::string& name, std::string* svg) {
   std::ifstream in(directory + "/progress.csv");
-  Curve mean{"mean", {}}, p95{"95th percentile", {}}, reward{"reward", {}}, kl{"KL", {}};
+  report::Curve mean{"mean", {}}, p95{"95th percentile", {}}, reward{"reward", {}}, kl{"KL", {}};
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) {
@@ -45,14 +45,14 @@ std::string learning_page(const std::string& directory, const std::string& name,
       kl.points.emplace_back(v[1], v[8]);
     }
   }
-  Axes axes{"Raw policy, validation", "minutes since the start", "iteration time / optimum"};
-  *svg = svg_chart(axes, {mean, p95});
-  return html_page(
+  report::Axes axes{"Raw policy, validation", "minutes since the start", "iteration time / optimum"};
+  *svg = report::svg_chart(axes, {mean, p95});
+  return report::html_page(
       absl::StrCat("Training of ", name),
-      absl::StrCat(
-          *svg,
-          svg_chart({"Sum of rewards of an episode", "update", "log(first time / final time)"}, {reward}),
-          svg_chart({"Change of the policy per update", "update", "approximate KL"}, {kl})));
+      absl::StrCat(*svg,
+                   report::svg_chart(
+                       {"Sum of rewards of an episode", "update", "log(first time / final time)"}, {reward}),
+                   report::svg_chart({"Change of the policy per update", "update", "approximate KL"}, {kl})));
 }
 
 }  // namespace

@@ -12,17 +12,23 @@ namespace l3dml::drl {
 class Packing {
  public:
   // `columns[j]` points at capacity.size() coefficients >= 0; every column with a positive value must have a
-  // positive coefficient, or the program is unbounded and x is meaningless (returns false).
+  // positive coefficient, or the program is unbounded and x is meaningless (maximise returns false).
+  void load(std::span<const double> capacity, std::span<const double* const> columns);
+  bool maximise(std::span<const double> value);  // as often as wanted for what was loaded
   bool solve(std::span<const double> capacity, std::span<const double* const> columns,
-             std::span<const double> value);
+             std::span<const double> value) {
+    load(capacity, columns);
+    return maximise(value);
+  }
 
   double objective() const { return objective_; }
   const std::vector<double>& x() const { return x_; }          // per column
   const std::vector<double>& price() const { return price_; }  // dual, per row
 
  private:
-  std::vector<double> tableau_;  // rows x columns, row-major
-  std::vector<double> rhs_, cost_, x_, price_;
+  int columns_ = 0, rows_ = 0, width_ = 0;  // of the program; numbers per row of the tableau, right side last
+  std::vector<double> loaded_, tableau_;    // rows x width, row-major
+  std::vector<double> cost_, x_, price_, largest_;
   std::vector<int> row_var_, col_var_, row_of_;  // variable ids: columns first, then slacks
   double objective_ = 0;
 };

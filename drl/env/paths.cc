@@ -1,7 +1,9 @@
 #include "drl/env/paths.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <map>
 
 namespace l3dml::drl {
 namespace {
@@ -86,7 +88,53 @@ PathTable PathTable::build(const Problem& p, int k, const std::vector<bool>& usa
       table.begin_.push_back(static_cast<int>(table.delay_s_.size()));
     }
   }
+  std::map<int, Group> by_hops;
+  for (int i = 0; i < table.path_count(); ++i) {
+    const std::span<const int> links = table.links(i);
+    Group& group = by_hops[static_cast<int>(links.size())];
+    group.hops = static_cast<int>(links.size());
+    group.paths.push_back(i);
+    group.links.insert(group.links.end(), links.begin(), links.end());
+  }
+  for (auto& [hops, group] : by_hops) table.groups_.push_back(std::move(group));
   return table;
+}
+
+namespace {
+
+using Pair = double __attribute__((vector_size(16)));
+
+Pair load(const double* from) {
+  Pair pair;
+  std::memcpy(&pair, from, sizeof pair);
+  return pair;
+}
+
+// kHops > 0: paths of exactly so many links, the loop over them unrolled.
+template <int kHops>
+void add_up(const std::vector<int>& paths, const int* link, int hops, const double* per_link,
+            double* per_path) {
+  for (const int path : paths) {
+    Pair low{}, high{};
+    for (int h = 0; h < (kHops ? kHops : hops); ++h) {
+      const double* const numbers = per_link + static_cast<size_t>(link[h]) * PathTable::kSums;
+      low += load(numbers);
+      high += load(numbers + 2);
+    }
+    link += hops;
+    std::memcpy(per_path + static_cast<size_t>(path) * PathTable::kSums, &low, sizeof low);
+    std::memcpy(per_path + static_cast<size_t>(path) * PathTable::kSums + 2, &high, sizeof high);
+  }
+}
+
+}  // namespace
+
+void PathTable::sums(const double* per_link, double* per_path) const {
+  for (const Group& g : groups_) {
+    constexpr decltype(&add_up<0>) kUnrolled[] = {add_up<0>, add_up<1>, add_up<2>, add_up<3>,
+                                                  add_up<4>, add_up<5>, add_up<6>, add_up<7>};
+    kUnrolled[g.hops < 8 ? g.hops : 0](g.paths, g.links.data(), g.hops, per_link, per_path);
+  }
 }
 
 }  // namespace l3dml::drl

@@ -25,6 +25,12 @@ class PathTable {
             static_cast<size_t>(link_begin_[path + 1] - link_begin_[path])};
   }
   double delay_s(int path) const { return delay_s_[path]; }
+
+  // Sums over each path, in the order of its links, of kSums numbers per link (per_link[link * kSums + i]).
+  // Paths are taken by their number of links: loops of one length, whose additions overlap.
+  static constexpr int kSums = 4;
+  void sums(const double* per_link, double* per_path) const;
+
   int path_count() const { return static_cast<int>(delay_s_.size()); }
   int k() const { return k_; }
 
@@ -35,6 +41,11 @@ class PathTable {
   std::vector<int> link_begin_;  // per path, plus one
   std::vector<int> links_;
   std::vector<double> delay_s_;
+  struct Group {  // paths of as many links
+    int hops;
+    std::vector<int> paths, links;  // link h of paths[i] is links[i * hops + h]
+  };
+  std::vector<Group> groups_;
 };
 
 }  // namespace l3dml::drl

@@ -16,7 +16,7 @@ double time_alone(const Space& space, const Column& column) {
   return column.latency_s + space.bits() / rate_alone(space, column);
 }
 
-const Allocation& RateSolver::solve(const Space& space, std::vector<const Column*> columns) {
+const Allocation& RateSolver::solve(const Space& space, std::span<const Column* const> columns) {
   const int n = static_cast<int>(columns.size());
   const int rows = space.row_count();
   Allocation& a = result_;
@@ -28,14 +28,15 @@ const Allocation& RateSolver::solve(const Space& space, std::vector<const Column
   takes_.clear();
   for (const Column* c : columns) {
     takes_.push_back(c->takes.data());
-    a.time_s = std::min(a.time_s, time_alone(space, *c));
+    a.time_s = std::min(a.time_s, c->alone_s);
   }
   if (!std::isfinite(a.time_s)) return a;
 
   value_.resize(n);
+  packing_.load(space.capacity(), takes_);
   for (int step = 0; step < 30; ++step) {
     for (int j = 0; j < n; ++j) value_[j] = std::max(0.0, a.time_s - columns[j]->latency_s);
-    packing_.solve(space.capacity(), takes_, value_);
+    packing_.maximise(value_);
     double rate = 0, offset = 0;
     for (int j = 0; j < n; ++j) {
       const double f = value_[j] > 0 ? packing_.x()[j] : 0;
@@ -58,10 +59,11 @@ const Allocation& RateSolver::solve(const Space& space, std::vector<const Column
   for (int i = 0; i < rows; ++i) {
     a.pressure[i] = packing_.price()[i] * space.capacity()[i];
     pressure += a.pressure[i];
-    double used = 0;
-    for (int j = 0; j < n; ++j) used += columns[j]->takes[i] * a.rate_bps[j];
-    a.load[i] = space.capacity()[i] > 0 ? std::min(1.0, used / space.capacity()[i]) : 1;
   }
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < rows; ++i) a.load[i] += takes_[j][i] * a.rate_bps[j];
+  for (int i = 0; i < rows; ++i)
+    a.load[i] = space.capacity()[i] > 0 ? std::min(1.0, a.load[i] / space.capacity()[i]) : 1;
   for (double& p : a.pressure) p /= pressure;
   return a;
 }

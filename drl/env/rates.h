@@ -8,6 +8,8 @@
 // share 0.
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "drl/env/packing.h"
@@ -25,7 +27,10 @@ struct Allocation {
 
 class RateSolver {
  public:
-  const Allocation& solve(const Space& space, std::vector<const Column*> columns);
+  const Allocation& solve(const Space& space, std::span<const Column* const> columns);
+  const Allocation& solve(const Space& space, std::initializer_list<const Column*> columns) {
+    return solve(space, std::span(columns.begin(), columns.size()));
+  }
 
  private:
   Packing packing_;

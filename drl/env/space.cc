@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kDead_bps = 1e3;  // below this a link counts as failed
 
-bool contains(const std::vector<int>& sorted, int value) {
+template <typename Sorted>
+bool contains(const Sorted& sorted, int value) {
   return std::binary_search(sorted.begin(), sorted.end(), value);
 }
 
@@ -101,11 +102,11 @@ Tree Space::normalise(Tree tree) const {
     const bool used = std::any_of(tree.child_legs.begin(), tree.child_legs.end(),
                                   [&](const Leg& leg) { return leg.parent == tree.inner[i]; });
     if (!used || tree.inner[i] == tree.root) continue;
-    const auto place = std::lower_bound(out.inner.begin(), out.inner.end(), tree.inner[i]);
+    int* const place = std::lower_bound(out.inner.begin(), out.inner.end(), tree.inner[i]);
     out.inner_legs.insert(out.inner_legs.begin() + (place - out.inner.begin()), tree.inner_legs[i]);
     out.inner.insert(place, tree.inner[i]);
   }
-  out.child_legs = std::move(tree.child_legs);
+  out.child_legs = tree.child_legs;
   return out;
 }
 
@@ -130,37 +131,44 @@ bool Space::complete(const Tree& tree) const {
   return true;
 }
 
+void delay_of_child(const Space& space, const Tree& tree, int c, TreeDelays& d) {
+  const Leg& leg = tree.child_legs[c];
+  const Child& child = space.problem().children[c];
+  double up = leg.path == kSameSite ? 0 : space.paths().delay_s(leg.path);
+  double down = up;
+  if (leg.path != kSameSite && !child.summed_at_site)
+    down = space.paths().delay_s(space.default_path(child.site, leg.parent));
+  for (size_t i = 0; i < tree.inner.size(); ++i)
+    if (tree.inner[i] == leg.parent) {
+      up += space.paths().delay_s(tree.inner_legs[i].path);
+      down += space.paths().delay_s(tree.inner_legs[i].path);
+    }
+  d.up_s[c] = up;
+  d.down_s[c] = down;
+}
+
 TreeDelays tree_delays(const Space& space, const Tree& tree) {
   TreeDelays d;
-  const int children = space.child_count();
-  d.up_s.resize(children);
-  d.down_s.resize(children);
-  for (int c = 0; c < children; ++c) {
-    const Leg& leg = tree.child_legs[c];
-    const Child& child = space.problem().children[c];
-    double up = leg.path == kSameSite ? 0 : space.paths().delay_s(leg.path);
-    double down = up;
-    if (leg.path != kSameSite && !child.summed_at_site)
-      down = space.paths().delay_s(space.default_path(child.site, leg.parent));
-    for (size_t i = 0; i < tree.inner.size(); ++i)
-      if (tree.inner[i] == leg.parent) {
-        up += space.paths().delay_s(tree.inner_legs[i].path);
-        down += space.paths().delay_s(tree.inner_legs[i].path);
-      }
-    d.up_s[c] = up;
-    d.down_s[c] = down;
-  }
+  d.up_s.resize(space.child_count());
+  d.down_s.resize(space.child_count());
+  for (int c = 0; c < space.child_count(); ++c) delay_of_child(space, tree, c, d);
   return d;
 }
 
-Column Space::column(Tree tree) const {
+Column Space::column(const Tree& tree) const {
   Column column;
+  fill(tree, column);
+  return column;
+}
+
+void Space::fill(const Tree& tree, Column& column) const {
   column.takes.assign(row_count(), 0);
+  double* const takes = column.takes.data();
   const auto take_up = [&](int path) {
-    for (int e : paths_->links(path)) column.takes[e] += 1;
+    for (int e : paths_->links(path)) takes[e] += 1;
   };
   const auto take_down = [&](int path) {
-    for (int e : paths_->links(path)) column.takes[reverse_[e]] += 1;
+    for (int e : paths_->links(path)) takes[reverse_[e]] += 1;
   };
   for (const Leg& leg : tree.inner_legs) {
     take_up(leg.path);
@@ -173,7 +181,7 @@ Column Space::column(Tree tree) const {
     const Child& child = problem_.children[c];
     take_down(child.summed_at_site ? leg.path : default_path(child.site, leg.parent));
   }
-  column.takes[access_row()] = 1;
+  takes[access_row()] = 1;
 
   const TreeDelays d = tree_delays(*this, tree);
   double arrival = 0, up = 0, down = 0;
@@ -186,14 +194,19 @@ Column Space::column(Tree tree) const {
   column.round_trip_s = up + down;
   const double slots_per_bps = 4 * column.round_trip_s / (problem_.job.payload_bytes * 8.0);
   const auto take_slots = [&](int site) {
-    if (slot_row_[site] >= 0) column.takes[slot_row_[site]] = slots_per_bps;
+    if (slot_row_[site] >= 0) takes[slot_row_[site]] = slots_per_bps;
   };
   take_slots(tree.root);
   for (int site : tree.inner) take_slots(site);
   for (const Child& c : problem_.children)
     if (c.summed_at_site) take_slots(c.site);
-  column.tree = std::move(tree);
-  return column;
+  double rate = kUnlimited;
+  for (int i = 0; i < row_count(); ++i) {
+    const double possible = capacity_[i] / takes[i];  // no number where neither is anything
+    rate = (takes[i] > 0) & (possible < rate) ? possible : rate;
+  }
+  column.alone_s = column.latency_s + bits() / rate;
+  column.tree = tree;
 }
 
 }  // namespace l3dml::drl

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drl/env/few.h"
 #include "drl/env/paths.h"
 #include "drl/env/problem.h"
 
@@ -32,9 +33,9 @@ struct Leg {
 
 struct Tree {
   int root = -1;
-  std::vector<int> inner;       // sites, ascending
-  std::vector<Leg> inner_legs;  // beside `inner`, parent is the root
-  std::vector<Leg> child_legs;  // beside Problem::children
+  Few<int, kMaxInner> inner;          // sites, ascending
+  Few<Leg, kMaxInner> inner_legs;     // beside `inner`, parent is the root
+  Few<Leg, kMaxChildren> child_legs;  // beside Problem::children
   bool operator==(const Tree&) const = default;
 };
 
@@ -44,6 +45,7 @@ struct Column {
   std::vector<double> takes;  // per row, per unit of rate
   double latency_s = 0;       // from the start of computing to the last worker's result of a vanishing tensor
   double round_trip_s = 0;    // what a window must cover
+  double alone_s = kUnlimited;  // the iteration with this tree alone, as fast as it fits
 };
 
 class Space {
@@ -75,8 +77,9 @@ class Space {
   // Canonical form (inner sorted, unused inner aggregators dropped, children of aggregating sites joined
   // there).
   Tree normalise(Tree tree) const;
-  Column column(Tree tree) const;         // of a normalised, complete tree
-  bool complete(const Tree& tree) const;  // every leg present, alive, between the right sites
+  Column column(const Tree& tree) const;              // of a normalised, complete tree
+  void fill(const Tree& tree, Column& column) const;  // the same into a used one, without allocating
+  bool complete(const Tree& tree) const;              // every leg present, alive, between the right sites
 
  private:
   Problem problem_;
@@ -90,8 +93,9 @@ class Space {
 
 // Latency of every leg sum in a tree: up[i] and down[i] of child i, path delays only.
 struct TreeDelays {
-  std::vector<double> up_s, down_s;
+  Few<double, kMaxChildren> up_s, down_s;
 };
 TreeDelays tree_delays(const Space& space, const Tree& tree);
+void delay_of_child(const Space& space, const Tree& tree, int child, TreeDelays& delays);  // that one anew
 
 }  // namespace l3dml::drl

@@ -179,6 +179,7 @@ class Generator {
       const double ratio = column.round_trip_s > 0 ? floor_[at].round_trip_s / column.round_trip_s : 1;
       for (int i = space_.access_row() + 1; i < space_.row_count(); ++i) column.takes[i] *= ratio;
       column.latency_s = floor_[at].latency_s;
+      column.alone_s = time_alone(space_, column);
     }
     master_.add(column, column.latency_s);
     columns_.push_back(std::move(column));
@@ -187,8 +188,11 @@ class Generator {
 
   static std::vector<int> key(const Tree& tree) {
     std::vector<int> out{tree.root};
-    for (const std::vector<Leg>* legs : {&tree.inner_legs, &tree.child_legs})
-      for (const Leg& leg : *legs) out.insert(out.end(), {leg.parent, leg.path});
+    const auto add = [&](const auto& legs) {
+      for (const Leg& leg : legs) out.insert(out.end(), {leg.parent, leg.path});
+    };
+    add(tree.inner_legs);
+    add(tree.child_legs);
     out.insert(out.end(), tree.inner.begin(), tree.inner.end());
     return out;
   }
@@ -199,8 +203,9 @@ class Generator {
         price_[e] = 1e-3 * scale_ / std::max(1.0, space_.capacity()[e]) +
                     delay_price * space_.problem().links[e].delay_s;
       oracle_.set_prices(price_.data());
-      for (size_t i = 0; i < oracle_.all().size(); ++i) {
-        const Hubs& hubs = oracle_.all()[i];
+      const std::vector<Hubs> all = oracle_.all();
+      for (size_t i = 0; i < all.size(); ++i) {
+        const Hubs& hubs = all[i];
         if (hubs.inner[0] >= 0 || hubs.cost >= 1e30f) continue;
         if (add(space_.column(oracle_.tree(hubs)), i))
           time_s_ = std::min(time_s_, time_alone(space_, columns_.back()));
@@ -221,8 +226,9 @@ class Generator {
       size_t at;
     };
     std::vector<Promise> promising;
-    for (size_t i = 0; i < oracle_.all().size(); ++i) {
-      const Hubs& hubs = oracle_.all()[i];
+    const std::vector<Hubs> all = oracle_.all();
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Hubs& hubs = all[i];
       if (hubs.cost >= 1e30f) continue;
       const double slots = slot_price(space_, master_, hubs);
       const double cost =
@@ -234,7 +240,7 @@ class Generator {
               [](const Promise& a, const Promise& b) { return a.profit > b.profit; });
     int added = 0;
     for (const Promise& p : promising) {
-      const Hubs& hubs = oracle_.all()[p.at];
+      const Hubs& hubs = all[p.at];
       Tree tree;
       double value = 0;
       if (exactly) {
@@ -243,7 +249,7 @@ class Generator {
       } else {
         tree = oracle_.tree(hubs);
       }
-      Column column = space_.column(std::move(tree));
+      Column column = space_.column(tree);
       if (!exactly && mode_ != Mode::kRelaxed) {
         double cost = column.latency_s;
         for (int i = 0; i < space_.row_count(); ++i) cost += column.takes[i] * master_.price(i);
@@ -271,7 +277,7 @@ void enumerate_legs(const Space& space, Tree& tree, size_t next, std::vector<Col
   const size_t inner = tree.inner.size();
   if (next == inner + space.problem().children.size()) {
     Tree copy = space.normalise(tree);
-    if (copy == tree) out.push_back(space.column(std::move(copy)));
+    if (copy == tree) out.push_back(space.column(copy));
     return;
   }
   const bool is_inner = next < inner;

@@ -63,7 +63,7 @@ bool LatencyPricing::best(const Hubs& hubs, double down_weight, double limit, Tr
   const PathTable& paths = space_.paths();
   const auto& children = space_.problem().children;
   options_.resize(children.size());
-  std::vector<int> inner;
+  Few<int, kMaxInner> inner;
   for (int i : hubs.inner)
     if (i >= 0) inner.push_back(i);
   std::vector<int> chosen(children.size());

@@ -57,7 +57,8 @@ int widest_path(const Space& space, int from, int to) {
   return best;
 }
 
-Tree greedy_tree(const Space& space, int root) {
+// `width_of`: of every path.
+Tree greedy_tree(const Space& space, int root, const std::vector<double>& width_of) {
   const int children = space.child_count();
   std::vector<int> order;
   std::vector<double> room(children, kUnlimited);
@@ -65,7 +66,10 @@ Tree greedy_tree(const Space& space, int root) {
     const int site = space.problem().children[c].site;
     if (site == root) continue;
     order.push_back(c);
-    room[c] = width(space, widest_path(space, site, root));
+    double widest = -1;
+    for (int p = space.paths().first(site, root); p < space.paths().last(site, root); ++p)
+      if (space.alive(p)) widest = std::max(widest, width_of[p]);
+    room[c] = widest;
   }
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return room[a] < room[b]; });
   Tree tree = flat_tree(space, root, [](int, int) { return kSameSite; });
@@ -216,12 +220,14 @@ Draft widest(const Space& space) {
 Draft greedy(const Space& space) {
   Column best;
   double best_time = kUnlimited;
+  std::vector<double> width_of(space.paths().path_count());
+  for (int p = 0; p < space.paths().path_count(); ++p) width_of[p] = width(space, p);
+  Column column;
   for (int root : space.roots()) {
-    Column column = space.column(greedy_tree(space, root));
-    if (const double time = time_alone(space, column); best.tree.root < 0 || time < best_time) {
-      best_time = time;
-      best = std::move(column);
-    }
+    space.fill(greedy_tree(space, root, width_of), column);
+    if (best.tree.root >= 0 && !(column.alone_s < best_time)) continue;
+    best_time = column.alone_s;
+    std::swap(best, column);
   }
   return finish(space, {std::move(best)});
 }

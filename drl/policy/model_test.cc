@@ -1,7 +1,9 @@
 #include "drl/policy/model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -71,6 +73,97 @@ TEST(Network, scores_do_not_depend_on_the_order_of_links_or_candidates) {
   network->scores(swapped, scratch, b);
   std::swap(b[0], b[1]);
   for (int c = 0; c < 5; ++c) EXPECT_NEAR(a[c], b[c], 1e-4);
+}
+
+// The network as one would write it down: a row, a column and a link at a time.
+std::vector<float> plain_scores(const Network& network, const Observation& o) {
+  std::map<std::string, std::pair<const float*, Parameter>> parts;
+  const float* at = network.weights().data();
+  for (const Parameter& p : network_parameters(network.hidden())) {
+    parts[p.name] = {at, p};
+    at += p.rows * p.columns;
+  }
+  using Row = std::vector<float>;
+  const int h = network.hidden();
+  const auto add = [&](Row& y, const Row& x, const std::string& name) {
+    const auto& [w, p] = parts.at(name);
+    for (int j = 0; j < p.columns; ++j)
+      for (int i = 0; i < p.rows; ++i) y[j] += x[i] * w[i * p.columns + j];
+  };
+  const auto row_of = [&](const std::string& name) {
+    return Row(parts.at(name).first, parts.at(name).first + h);
+  };
+  const auto normal = [&](const float* x, int n, const std::string& kind) {
+    Row out;
+    for (int i = 0; i < n; ++i)
+      out.push_back(std::clamp(
+          (x[i] - parts.at("norm." + kind + "_mean").first[i]) * parts.at("norm." + kind + "_scale").first[i],
+          -8.0f, 8.0f));
+    return out;
+  };
+  const auto relu = [](Row& y) {
+    for (float& v : y) v = std::max(0.0f, v);
+  };
+  const Row global = normal(o.global.data(), kGlobalFeatures, "global");
+  const auto with_mean = [&](const std::vector<Row>& rows) {
+    Row out(h, 0);
+    for (const Row& r : rows)
+      for (int j = 0; j < h; ++j) out[j] += r[j];
+    for (float& v : out) v /= static_cast<float>(rows.size());
+    out.insert(out.end(), global.begin(), global.end());
+    return out;
+  };
+  std::vector<Row> h1, h2, z1;
+  for (int e = 0; e < o.links; ++e) {
+    h1.push_back(row_of("link1.b"));
+    add(h1.back(), normal(&o.link[e * kLinkFeatures], kLinkFeatures, "link"), "link1.w");
+    relu(h1.back());
+  }
+  for (int e = 0; e < o.links; ++e) {
+    h2.push_back(row_of("link2.b"));
+    add(h2.back(), with_mean(h1), "link2.context_w");
+    add(h2.back(), h1[e], "link2.w");
+    relu(h2.back());
+  }
+  for (int c = 0; c < o.candidates; ++c) {
+    Row x = normal(&o.candidate[c * kCandidateFeatures], kCandidateFeatures, "candidate");
+    for (const std::vector<float>* weights : {&o.takes, &o.cost})
+      for (int j = 0; j < h; ++j) {
+        float sum = 0;
+        for (int e = 0; e < o.links; ++e) sum += (*weights)[c * o.links + e] * h2[e][j];
+        x.push_back(sum);
+      }
+    z1.push_back(row_of("candidate1.b"));
+    add(z1.back(), with_mean(h2), "candidate1.context_w");
+    add(z1.back(), x, "candidate1.w");
+    relu(z1.back());
+  }
+  Row rivals(h, 0), out;
+  for (const Row& z : z1)
+    for (int j = 0; j < h; ++j) rivals[j] += z[j] / static_cast<float>(o.candidates);
+  for (const Row& z : z1) {
+    Row y = row_of("candidate2.b");
+    add(y, rivals, "candidate2.rivals_w");
+    add(y, z, "candidate2.w");
+    relu(y);
+    float score = 0;
+    for (int j = 0; j < h; ++j) score += y[j] * parts.at("score.w").first[j];
+    out.push_back(score);
+  }
+  return out;
+}
+
+TEST(Network, scores_have_the_bits_of_the_plain_network) {
+  Network::Scratch scratch;
+  std::vector<float> scores;
+  for (const int hidden : {2, 4, 7, 8, 13, 32})
+    for (const int candidates : {1, 3, 4, 12}) {
+      const auto network = Network::create(hidden, random_weights(hidden, 5));
+      ASSERT_TRUE(network.ok());
+      const Observation o = random_observation(9 + hidden, candidates, 7 * hidden + candidates);
+      network->scores(o, scratch, scores);
+      EXPECT_EQ(scores, plain_scores(*network, o)) << hidden << " " << candidates;
+    }
 }
 
 TEST(ModelSet, gate_says_why_a_job_is_not_for_a_model) {

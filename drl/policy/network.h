@@ -27,7 +27,7 @@ std::vector<Parameter> network_parameters(int hidden);
 class Network {
  public:
   struct Scratch {
-    std::vector<float> link, h1, h2, z1, z2, context, pooled, input;
+    std::vector<float> link, h1, h2, z1, z2, context, pooled, input, sums;
   };
 
   // InvalidArgument if the count of weights does not fit or one is not finite.

@@ -21,9 +21,10 @@ class PricingTree {
   // Prices per directed link and slot row (seconds per unit of rate), finite, not negative.
   void set_prices(const std::vector<double>& row_price);
 
-  // The `count` most promising hubs, at most `per_root` of one root, best first, none whose bound exceeds
-  // `limit_s`.
-  void promising(int count, int per_root, double limit_s, std::vector<Hubs>& out);
+  // The most promising hubs, best first, at most `per_root` of one root, none whose bound reaches `limit_s`;
+  // no more than 4 * `count` are looked at and `count` given. One after the other, since few are used up.
+  void begin(int count, int per_root, double limit_s);
+  const Hubs* next();  // nullptr: no more
 
   Tree tree(const Hubs& hubs);  // normalised
 
@@ -32,18 +33,15 @@ class PricingTree {
   double leg_cost(int child, const Leg& leg) const;
   const Space& space_;
   Oracle oracle_;
-  std::vector<float> latency_, delay_;  // per hubs: what any tree of theirs has at least
-  std::vector<double> path_price_;      // there and back
-  std::vector<double> up_price_;
-  std::vector<double> slot_price_;  // per site
-  std::vector<char> has_child_;     // per site, summed there
+  std::vector<float> latency_, delay_;  // per place of the oracle's table: what any tree there has at least
+  std::vector<double> slot_price_;      // per site
+  std::vector<char> has_child_;         // per site, summed there
   double children_sigma_ = 0;
   bool slots_priced_ = false;
-  struct Promise {
-    float cost;
-    int at;
-  };
-  std::vector<Promise> promises_;
+  // Of begin() and next(): bounds that are still to be given, and the least of each row.
+  std::vector<float> bound_, row_least_;
+  float limit_ = 0;
+  int given_ = 0, looked_at_ = 0, count_ = 0, per_root_ = 0;
   std::vector<int> taken_;
 };
 

@@ -51,28 +51,38 @@ class Refine {
   Draft draft() const;  // within max_stripes
 
  private:
+  struct Candidate {
+    Column column;
+    int blend = 0, rank = 0;
+    double cost_s = 0, smooth_cost_s = 0;  // of its takes at the prices
+  };
   void start();
   void solve();
   void gather(const std::vector<double>& pressure, int count, int blend);
+  void price(Candidate& candidate) const;
   void describe();
+  void describe_links();
+  void describe_candidate(int candidate);
 
   const Space& space_;
   std::shared_ptr<PricingTree> pricing_;
   RateSolver solver_;
   int steps_left_, steps_;
   double last_gain_ = 0, first_s_ = 0;
+  // Used ones first; those behind keep their memory for the next.
   std::vector<Column> columns_;
+  std::vector<double> norm_;  // of each column, see describe_candidate
+  int column_count_ = 0;
+  std::vector<Candidate> candidates_;
+  int candidate_count_ = 0;
+  std::vector<Tree> refused_;  // in this step, for want of gain: whatever prices found them
   Allocation allocation_;
   std::vector<double> smooth_;  // per row: running mean of pressure
-  struct Candidate {
-    Column column;
-    int blend, rank;
-    double cost_s, smooth_cost_s;  // of its takes at the prices
-  };
-  std::vector<Candidate> candidates_;
+  std::vector<double> room_;    // per row: capacity, at least 1
+  std::vector<float> size_;     // per link: feature of its capacity
   Observation observation_;
   std::vector<double> price_;
-  std::vector<Hubs> hubs_;
+  std::vector<const Column*> pointers_;
 };
 
 }  // namespace l3dml::drl

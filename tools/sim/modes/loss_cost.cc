@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "dataplane/wire/address.h"
-#include "drl/app/svg.h"
 #include "tools/report/report.h"
+#include "tools/report/svg.h"
 #include "tools/sim/modes/modes.h"
 #include "tools/sim/modes/two_sites.h"
 #include "tools/sim/random.h"
@@ -126,9 +126,9 @@ Rows measure_loss_cost() {
 }
 
 std::string loss_cost_chart(const Rows& rows) {
-  std::vector<drl::Curve> curves;
+  std::vector<report::Curve> curves;
   for (const char* order : {"none", "first", "second"}) {
-    drl::Curve curve{order == std::string("none") ? "nothing lost" : std::string(order) + " order", {}};
+    report::Curve curve{order == std::string("none") ? "nothing lost" : std::string(order) + " order", {}};
     for (const report::Row& row : rows) {
       if (row.name != "loss_cost" || row.group.at("order") != order) continue;
       curve.points.emplace_back(1e3 * std::get<double>(row.value), 100 * std::stod(row.group.at("quantile")));
@@ -136,9 +136,9 @@ std::string loss_cost_chart(const Rows& rows) {
     if (!curve.points.empty()) curves.push_back(curve);
   }
   if (curves.empty()) return "";
-  return drl::svg_chart({"What a lost packet costs its chunk, segment round trip 50 ms",
-                         "ms more than the median without loss", "% of chunks", 0, 0, 0, 100},
-                        curves);
+  return report::svg_chart({"What a lost packet costs its chunk, segment round trip 50 ms",
+                            "ms more than the median without loss", "% of chunks", 0, 0, 0, 100},
+                           curves);
 }
 
 }  // namespace l3dml::sim

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace l3dml::drl {
+namespace l3dml::report {
 
 struct Curve {
   std::string name;
@@ -22,4 +22,4 @@ std::string svg_chart(const Axes& axes, const std::vector<Curve>& curves,
                       const std::vector<Curve>& dots = {});
 std::string html_page(const std::string& title, const std::string& body);
 
-}  // namespace l3dml::drl
+}  // namespace l3dml::report

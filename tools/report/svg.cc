@@ -1,4 +1,4 @@
-#include "drl/app/svg.h"
+#include "tools/report/svg.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace l3dml::drl {
+namespace l3dml::report {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 320, kLeft = 60, kRight = 150, kTop = 30, kBottom = 40;
@@ -104,4 +104,4 @@ std::string html_page(const std::string& title, const std::string& body) {
                       title, "</h1>\n", body);
 }
 
-}  // namespace l3dml::drl
+}  // namespace l3dml::report
