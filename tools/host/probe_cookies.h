@@ -3,6 +3,7 @@
 // nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -27,12 +28,15 @@ class ProbeCookies {
   struct Answer {
     int64_t round_trip_ns;
     bool timing;
+    bool overtaken;  // by the answer to a later probe: it measures nothing
   };
   std::optional<Answer> redeem(uint16_t tag, uint32_t number, int64_t now_ns) {
     Place& place = places_[tag % kPlaces];
     if (!place.used || place.tag != tag || place.number != number) return std::nullopt;
     place.used = false;
-    return Answer{now_ns - place.sent_ns, place.timing};
+    const bool overtaken = place.sent_ns < newest_answered_ns_;
+    newest_answered_ns_ = std::max(newest_answered_ns_, place.sent_ns);
+    return Answer{now_ns - place.sent_ns, place.timing, overtaken};
   }
 
  private:
@@ -43,6 +47,7 @@ class ProbeCookies {
     int64_t sent_ns = 0;
   };
   std::array<Place, kPlaces> places_{};
+  int64_t newest_answered_ns_ = INT64_MIN;  // when the newest probe that was answered was sent
   uint32_t state_;
   uint32_t counter_ = 0;
 };

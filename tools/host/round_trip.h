@@ -12,7 +12,9 @@ namespace l3dml::host {
 
 class RoundTrip {
  public:
+  // One sample at most doubles the time-out: an answer may be as old as some forgotten queue made it.
   void sample(int64_t rtt_ns) {
+    rtt_ns = std::min(rtt_ns, 2 * timeout_ns());
     if (!known()) {
       smoothed_ns_ = rtt_ns;
       variation_ns_ = rtt_ns / 2;

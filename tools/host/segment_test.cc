@@ -83,6 +83,15 @@ TEST(RoundTrip, follows_rfc_6298) {
   EXPECT_GE(r.timeout_ns(), 101 * base::kMillisecond);
 }
 
+TEST(RoundTrip, grows_step_by_step_with_a_sample_that_is_hours_old) {
+  RoundTrip r;
+  for (int i = 0; i < 100; ++i) r.sample(100 * base::kMillisecond);
+  r.sample(3600 * base::kSecond);
+  EXPECT_LE(r.timeout_ns(), 250 * base::kMillisecond);
+  for (int i = 0; i < 100; ++i) r.sample(10 * base::kSecond);
+  EXPECT_GE(r.timeout_ns(), 10 * base::kSecond) << "a longer way is believed in the end";
+}
+
 TEST(LeastTime, forgets_a_minimum_after_two_windows) {
   LeastTime t;
   EXPECT_FALSE(t.known());
@@ -101,7 +110,11 @@ TEST(ProbeCookies, are_good_once_and_for_their_number) {
   const auto answer = cookies.redeem(tag, 100, 2500);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->round_trip_ns, 1500);
+  EXPECT_FALSE(answer->overtaken);
   EXPECT_FALSE(cookies.redeem(tag, 100, 3000)) << "twice";
+  const uint16_t old = cookies.issue(101, false, 4000), later = cookies.issue(101, false, 5000);
+  EXPECT_FALSE(cookies.redeem(later, 101, 5100)->overtaken);
+  EXPECT_TRUE(cookies.redeem(old, 101, 900'000)->overtaken) << "an old answer measures nothing";
 }
 
 }  // namespace

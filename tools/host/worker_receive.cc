@@ -198,7 +198,7 @@ DropReason WorkerCore::on_answer(const wire::L3dmlHeader& header, int64_t now_ns
   const auto answer = cookies_.redeem(header.tag.load(), number, now_ns);
   if (!answer) return DropReason::stale;
   ++stats_.probes_answered;
-  segment_rtt_.sample(answer->round_trip_ns);
+  if (!answer->overtaken) segment_rtt_.sample(answer->round_trip_ns);
   if (answer->timing) return DropReason::none;
   const uint32_t position = position_of(number);
   Position& p = positions_[position];

@@ -197,7 +197,7 @@ class Generator {
       c.count = static_cast<size_t>(share * chunks / count * static_cast<double>(per_chunk)) + 1 +
                 random_.below(static_cast<uint32_t>(per_chunk));
       // Exponents are predicted from the collective of the same key and size before.
-      if (wide_ && i >= keys && random_.chance(0.6)) c.count = j->collectives[i - keys].count;
+      if (i >= keys && random_.chance(0.6)) c.count = j->collectives[i - keys].count;
       if (random_.chance(0.03)) c.count = random_.below(2);
       c.op = !integer && random_.chance(0.5) ? host::ReduceOp::average : host::ReduceOp::sum;
       c.key = i % keys;

@@ -42,7 +42,7 @@ Violation Ledger::violation(const char* name, uint32_t node, uint32_t number, co
 Ledger::Check Ledger::open(uint32_t number, uint32_t member) {
   Row& row = rows_[place(number)];
   if (row.used && row.number == number) return {};
-  row = {number, true, 0};
+  row = {number, true, 0, member};
   wrapped_ |= number < shape_.first_number;
   std::fill_n(sent_.begin() + static_cast<ptrdiff_t>(place(number) * nodes_), nodes_, Sent{});
   std::fill_n(held_.begin() + static_cast<ptrdiff_t>(place(number) * members_), members_, false);
@@ -91,12 +91,11 @@ Ledger::Check Ledger::member_sends(uint32_t member, const Frame& frame) {
   ++next;
   if (Check check = open(number, member)) return check;
   // One exponent for a number. UPs without lanes that abstain carry the exponent their lanes would have had.
-  for (uint32_t other : shape_.members) {
-    const Sent& o = sent(number, other);
-    if (o.known && o.exp != now.exp && !shape_.exponents_differ)
-      return violation("same_exponent", member, number,
-                       fmt::format("exp {}, member {} has {}", now.exp, other, o.exp));
-  }
+  const uint32_t opener = rows_[place(number)].opener;
+  const Sent& first = sent(number, opener);
+  if (first.known && first.exp != now.exp && !shape_.exponents_differ)
+    return violation("same_exponent", member, number,
+                     fmt::format("exp {}, member {} has {}", now.exp, opener, first.exp));
   if (now.weight != now.lanes)
     return violation("each_contribution_once", member, number,
                      fmt::format("weight {} with {} lanes", now.weight, frame.lane_count));

@@ -56,7 +56,8 @@ class Ledger {
   struct Row {
     uint32_t number = 0;
     bool used = false;
-    uint32_t held = 0;  // members that hold the result
+    uint32_t held = 0;    // members that hold the result
+    uint32_t opener = 0;  // the member that sent it first
   };
 
   size_t place(uint32_t number) const { return number & (rows_.size() - 1); }

@@ -27,7 +27,7 @@ void add_queue(World& world, const Outcome& outcome, const std::string& beside, 
 
 // The second begins a second after the first, which has the whole link until then.
 Rows two_jobs() {
-  Scenario scenario = two_sites(2, 6, 120'000, 0.99, {});
+  Scenario scenario = two_sites(2, 18, 20'000, 0.99, {});
   scenario.jobs[1].start_ns = base::kSecond;
   Meter meter(2);
   World world(scenario, nullptr);
@@ -51,7 +51,7 @@ Rows two_jobs() {
 
 // A TCP flow from site 0 to site 1, beside the sums that go there.
 Rows beside_tcp(bool ecn) {
-  Scenario scenario = two_sites(1, 6, 200'000, 0.99, {});
+  Scenario scenario = two_sites(1, 24, 20'000, 0.99, {});
   const uint32_t from = add_host(&scenario, 0), to = add_host(&scenario, 1);
   Meter meter(1);
   World world(scenario, nullptr);

@@ -9,7 +9,7 @@
 namespace l3dml::sim {
 namespace {
 
-constexpr uint32_t kCollectives = 5, kChunks = 80'000;  // the first one fills the pipe and is not counted
+constexpr uint32_t kCollectives = 13, kChunks = 20'000;  // the first one fills the pipe and is not counted
 constexpr uint64_t kSeeds = 3;
 constexpr double kHeadroom = 0.99;
 

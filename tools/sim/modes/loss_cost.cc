@@ -102,7 +102,7 @@ double quantile(const std::vector<double>& values, double q) {
 }  // namespace
 
 Rows measure_loss_cost() {
-  World world(two_sites(1, 3, 60'000, 0.9, {}), nullptr);
+  World world(two_sites(1, 9, 20'000, 0.9, {}), nullptr);
   LossWatch watch(7);
   world.observe(&watch);
   const Outcome outcome = world.run();

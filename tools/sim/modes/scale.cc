@@ -6,7 +6,7 @@
 namespace l3dml::sim {
 namespace {
 
-constexpr uint32_t kMiddle = 9, kLeaves = 90, kMembers = 1000, kChunks = 400;
+constexpr uint32_t kMiddle = 9, kLeaves = 90, kMembers = 1000, kChunks = 1200;
 
 Scenario three_levels() {
   Scenario s;

@@ -42,7 +42,7 @@ Scenario two_sites(uint32_t jobs, uint32_t collectives, uint32_t chunks, double 
     for (uint32_t member = 0; member < 4; ++member) {
       const uint32_t site = member / 2, at = site == 0 ? 1 : 0;
       const uint32_t host = add_host(&s, site);
-      job.members.push_back({host, 0, collectives});
+      job.members.push_back({host, 0, 2});
       std::vector<TreeChild>& children = tree.aggregators[at].children;
       tree.places.push_back({at, static_cast<uint8_t>(children.size())});
       children.push_back({true, member});
@@ -50,6 +50,7 @@ Scenario two_sites(uint32_t jobs, uint32_t collectives, uint32_t chunks, double 
     job.fixed_tree = tree;
     CollectiveSpec collective;
     collective.type = kernels::ElementType::kInt32;
+    collective.in_place = true;
     collective.count = size_t{chunks} * kModeLanes;
     job.collectives.assign(collectives, collective);
     s.jobs.push_back(job);
