@@ -46,8 +46,8 @@ Network::Network(const Scenario& scenario, Random random, Handler* handler)
     const double length = 1 + random_.uniform() / 64;
     lengths_.push_back(length);
     lengths_.push_back(scenario.detours ? 1 + 2 * random_.uniform() : length);
-    wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), b});
-    wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), a});
+    wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), {}, b});
+    wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), {}, a});
   }
   find_routes();
 }
@@ -55,7 +55,11 @@ Network::Network(const Scenario& scenario, Random random, Handler* handler)
 Network::~Network() { drain(); }
 
 size_t Network::drain() {
-  for (Wire& wire : wires_) wire.link.reset();
+  for (Wire& wire : wires_) {
+    if (!wire.link) continue;
+    wire.last = wire.link->counters();
+    wire.link.reset();
+  }
   for (Device& device : devices_) {
     for (base::Packet* packet : device.waiting) base::release(packet);
     device.waiting.clear();

@@ -76,7 +76,8 @@ class Network {
   uint32_t host_count() const { return static_cast<uint32_t>(hosts_.size()); }
   std::vector<uint16_t> ports(uint32_t device) const;
   const io::LinkCounters& counters(uint32_t link, bool reverse) const {
-    return wires_[2 * link + reverse].link->counters();
+    const Wire& wire = wires_[2 * link + reverse];
+    return wire.link ? wire.link->counters() : wire.last;
   }
 
  private:
@@ -87,7 +88,8 @@ class Network {
     uint32_t index;
   };
   struct Wire {  // one direction
-    std::unique_ptr<io::Link> link;
+    std::unique_ptr<io::Link> link;  // null once it was taken down
+    io::LinkCounters last;           // as they were then
     End to;
     int64_t scheduled_ns = base::kNever;
   };
