@@ -13,7 +13,8 @@ namespace l3dml::bench {
 
 struct Options {
   int rounds = 11;
-  bool quick = false;  // fewer packets per round
+  bool quick = false;      // fewer packets per round
+  int network_rounds = 3;  // of rows that start processes for each
 };
 
 // Work per second of one side, for one round.
@@ -33,5 +34,7 @@ std::vector<report::Row> forward_rows(const Options& options);      // against t
 std::vector<report::Row> swx_rows(const Options& options);          // against DPDK's SWX pipeline
 std::vector<report::Row> flood_rows(const Options& options);        // while strangers send as much
 std::vector<report::Row> quantise_rows(const Options& options);     // against memcpy
+// taps, wan, memif: allreduces against gloo (bench/network/network.py); needs root.
+std::vector<report::Row> network_rows(const Options& options, const std::string& section);
 
 }  // namespace l3dml::bench

@@ -1,5 +1,4 @@
-// compare: the rows of the speed table that need no namespaces. bench/compare (the script) adds the
-// rest.
+// compare: the speed table.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
@@ -8,13 +7,17 @@
 
 int main(int argc, char** argv) {
   using namespace l3dml;
-  CLI::App app{"Compares the pipeline and the kernels with their peers, in one run."};
+  CLI::App app{"Compares pipeline, kernels and allreduces with their peers, in one run."};
   bench::Options options;
   std::string json, only;
   app.add_option("--rounds", options.rounds, "rounds per row; each times both sides")
       ->check(CLI::Range(3, 101));
+  app.add_option("--network-rounds", options.network_rounds, "rounds of taps, wan and memif")
+      ->check(CLI::Range(1, 25));
   app.add_flag("--quick", options.quick, "shorter rounds");
-  app.add_option("--only", only, "aggregation, cost, shards, quantise, swx, forward or flood");
+  app.add_option("--only", only, "one section")
+      ->check(CLI::IsMember(
+          {"aggregation", "cost", "shards", "quantise", "swx", "forward", "flood", "taps", "wan", "memif"}));
   app.add_option("--json", json, "write the report to this file (- for standard output)");
   try {
     app.parse(argc, argv);
@@ -48,6 +51,8 @@ int main(int argc, char** argv) {
   add("swx", bench::swx_rows);
   add("forward", bench::forward_rows);
   add("flood", bench::flood_rows);
+  for (const char* section : {"taps", "wan", "memif"})
+    add(section, [&](const bench::Options& o) { return bench::network_rows(o, section); });
   if (json.empty()) return failed ? 1 : 0;
   if (const absl::Status status = report::write_json(report, json); !status.ok()) {
     std::fprintf(stderr, "compare: %s\n", std::string(status.message()).c_str());

@@ -25,6 +25,7 @@ ARROWS = {
     "drl": ["drl"],
     "drl/app": ["drl", "tools/report"],
     "tools/host": ["dataplane/wire", "dataplane/kernels", "dataplane/base"],
+    "tools/host/dpdk": ["tools/host", "dataplane/io", "dataplane/wire", "dataplane/kernels", "dataplane/base"],
     "tools": ["tools", "dataplane", "control", "drl", "bench"],
     "bench": ["tools", "dataplane", "control", "drl", "bench"],
 }

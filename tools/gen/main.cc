@@ -28,6 +28,7 @@ class Generator {
       : o_(options), report_{"l3dml-gen", std::move(command), {}} {}
 
   absl::Status open() {
+    if (o_.mode == Options::Mode::program) return absl::OkStatus();
     io::MbufPool::Config pool{"gen", o_.buffers, o_.max_frame, 256};
     if (absl::Status s = io::start_eal({o_.eal, io::MbufPool::memory_bytes(pool)}); !s.ok()) return s;
     auto made = io::MbufPool::create(pool);
@@ -63,6 +64,8 @@ class Generator {
         return window();
       case Options::Mode::replay:
         return replay();
+      case Options::Mode::program:
+        return program();
     }
     return absl::OkStatus();
   }
@@ -215,6 +218,22 @@ class Generator {
     for (const auto& [name, latency] : latencies) of.emplace_back(name, &latency);
     charts_.push_back(latency_chart("Round trips of a closed loop", of));
     return status.ok() && bad ? absl::DataLossError("sums were wrong, or did not end") : status;
+  }
+
+  absl::Status program() {
+    const auto jobs = traffic(o_.lanes.front(), o_.window);
+    if (!jobs.ok()) return jobs.status();
+    const std::vector<Member>& members = jobs->front().members;
+    for (unsigned rank = 0; rank < members.size(); ++rank) {
+      host::JobConfig config;
+      config.name = "gen";
+      config.world = static_cast<uint32_t>(members.size());
+      config.rank = rank;
+      config.stripes = {members[rank].stripe};
+      const std::string file = absl::StrCat(o_.folder, "/rank", rank, ".json");
+      if (absl::Status s = host::save_job_config(config, file); !s.ok()) return s;
+    }
+    return absl::OkStatus();
   }
 
   absl::Status replay() {

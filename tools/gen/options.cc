@@ -97,7 +97,7 @@ absl::Status combine(const Raw& raw, Options* o) {
         absl::StrCat("--switch-mac: \"", o->switch_mac, "\" is no MAC address"));
   if (o->device_ports.empty())
     for (size_t i = 0; i < o->ports.size(); ++i) o->device_ports.push_back(static_cast<uint16_t>(i + 1));
-  if (o->device_ports.size() != o->ports.size())
+  if (o->mode != Options::Mode::program && o->device_ports.size() != o->ports.size())
     return absl::InvalidArgumentError(absl::StrCat("--device-port: ", o->device_ports.size(), " for ",
                                                    o->ports.size(), " ports; give one for each"));
   return absl::OkStatus();
@@ -171,6 +171,18 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   CLI::App* run = app.add_subcommand("run", "a fixed rate, whatever comes back (open loop)");
   CLI::App* window = app.add_subcommand("window", "as fast as results come back (closed loop, with repairs)");
   CLI::App* replay = app.add_subcommand("replay", "the frames of a pcap or pcapng file");
+  CLI::App* program =
+      app.add_subcommand("program", "no traffic: program the switch for real workers, write their job files");
+  program->add_option("FOLDER", o.folder, "where rankN.json of all workers go")->required();
+  program->add_option("--switch", o.bfrt, "BfRuntime address of the switch");
+  program->add_option("--device", o.device_id, "BfRuntime device_id");
+  program->add_option("--device-port", o.device_ports, "device ports of the workers, in order")
+      ->delimiter(',')
+      ->required();
+  program->add_option("--workers", o.workers, "of the job")->check(CLI::Range(1u, 31u));
+  program->add_option("--lanes", o.lanes, "values a packet")->check(CLI::IsMember({64, 128, 192, 256, 320}));
+  program->add_option("--window", o.window, "numbers in flight of each worker, a power of two")
+      ->check(CLI::Range(32u, 65536u));
   replay->add_option("FILE", o.capture, "pcap or pcapng, Ethernet")->required();
   for (CLI::App* sub : {throughput, run, window, replay}) add_wiring(sub, &o);
   for (CLI::App* sub : {throughput, run, window}) add_traffic(sub, &o, &raw);
@@ -199,6 +211,7 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   o.mode = app.got_subcommand(throughput) ? Options::Mode::throughput
            : app.got_subcommand(run)      ? Options::Mode::run
            : app.got_subcommand(window)   ? Options::Mode::window
+           : app.got_subcommand(program)  ? Options::Mode::program
                                           : Options::Mode::replay;
   if (const absl::Status status = combine(raw, &o); !status.ok()) {
     std::fprintf(stderr, "l3dml-gen: %s\n", std::string(status.message()).c_str());

@@ -12,7 +12,7 @@
 namespace l3dml::gen {
 
 struct Options {
-  enum class Mode : uint8_t { throughput, run, window, replay } mode = Mode::run;
+  enum class Mode : uint8_t { throughput, run, window, replay, program } mode = Mode::run;
   // where
   std::vector<std::string> ports;  // DPDK devices
   std::string bfrt = "127.0.0.1:50052";
@@ -37,6 +37,7 @@ struct Options {
   uint32_t window = 1024, chunks = 4096;
   uint64_t seed = 1;
   std::string capture;  // replay
+  std::string folder;   // program
   double speed = 1;
   unsigned loops = 1;
   // out
