@@ -5,23 +5,28 @@ Usage: memif_worker.py LIBRARY JOB_FILE DEVICE SWITCH_MAC BYTES ROUNDS. Prints o
 """
 import ctypes
 import json
-import os
 import sys
 import time
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/lab"))
-import allreduce as workload  # noqa: E402: Request and the calls of l3dml.h
 
-FLOAT32, WARM_UP = 0, 2
+class Request(ctypes.Structure):  # l3dml_request of tools/host/l3dml.h
+    _fields_ = [("size", ctypes.c_size_t), ("input", ctypes.c_void_p), ("output", ctypes.c_void_p), ("count", ctypes.c_size_t),
+                ("type", ctypes.c_int), ("format", ctypes.c_int), ("op", ctypes.c_int), ("key", ctypes.c_uint64),
+                ("residual", ctypes.c_void_p)]
+
+
+FLOAT32, INT32, WARM_UP = 0, 4, 2
 
 
 def main():
     library, job_file, device, mac, size, rounds = sys.argv[1:]
-    os.environ["L3DML_LIBRARY"] = library
-    lib = workload.load()
+    lib = ctypes.CDLL(library)
     lib.l3dml_open_dpdk.restype = ctypes.c_void_p
+    lib.l3dml_last_error.restype = ctypes.c_char_p
+    lib.l3dml_allreduce.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    lib.l3dml_close.argtypes = [ctypes.c_void_p]
     job = lib.l3dml_open_dpdk(job_file.encode(), device.encode(), mac.encode(), None)
     if not job:
         sys.exit(lib.l3dml_last_error().decode())
@@ -29,8 +34,7 @@ def main():
         config = json.load(file)
 
     def reduce(values, kind, key):
-        request = workload.Request(ctypes.sizeof(workload.Request), values.ctypes.data, values.ctypes.data, len(values), kind,
-                                   0, 0, key, None)
+        request = Request(ctypes.sizeof(Request), values.ctypes.data, values.ctypes.data, len(values), kind, 0, 0, key, None)
         if lib.l3dml_allreduce(job, ctypes.byref(request)) < 0:
             sys.exit(lib.l3dml_last_error().decode())
 
@@ -39,7 +43,7 @@ def main():
     seconds = []
     for _ in range(WARM_UP + int(rounds)):
         tensor = inputs[config["rank"]].copy()
-        reduce(np.ones(1, dtype=np.int32), workload.INT32, 1)
+        reduce(np.ones(1, dtype=np.int32), INT32, 1)
         start = time.perf_counter()
         reduce(tensor, FLOAT32, 2)
         seconds.append(time.perf_counter() - start)
