@@ -34,11 +34,16 @@ void PipeImpl::mirror(Context& ctx, Packet* packet, uint16_t neighbor, uint16_t 
   if (next != nullptr) discard(next);
 }
 
-// What the generator makes enters by the port it is said to come from, like any packet.
+// What the generator makes enters by the port it is said to come from, like any packet. A controller lets it
+// number as many packets as `generated` has rows: those that stand for nothing are not worth a buffer.
 void PipeImpl::generate(int64_t now_ns, Outbox& out) {
   std::array<Packet*, base::kBurst> burst;
   size_t made = 0;
   generation_.tick(now_ns, base::kBurst, [&](uint16_t port, std::string_view bytes) {
+    const auto* head = reinterpret_cast<const uint8_t*>(bytes.data());
+    if (port % base::kPortsPerPipe == base::kRecirculationPort &&
+        program_.generated.lookup(static_cast<uint16_t>(head[4] << 8 | head[5])) == nullptr)
+      return;
     Packet* packet = pool_->alloc();
     if (packet == nullptr) return count(DropReason::no_buffer);
     if (packet->data + bytes.size() > packet->buffer + packet->capacity)
