@@ -16,7 +16,7 @@ namespace {
 
 namespace api = control::api;
 
-constexpr int kSwitchesMs = 30'000;
+constexpr int kSwitchesMs = 30'000, kAttempts = 20;
 
 std::string socket_in(const std::string& folder) { return folder + "/controller.sock"; }
 
@@ -114,7 +114,15 @@ absl::StatusOr<api::CreateJobResponse> ControllerProcess::create_job(const Scena
 }
 
 absl::StatusOr<api::Statistics> ControllerProcess::statistics() const {
-  return client_->call(*client_->network, &api::Network::Stub::GetStatistics, api::GetStatisticsRequest());
+  // A connection that nobody used for the length of a workload may be found dead; the next try makes a new
+  // one.
+  for (int attempt = 1;; ++attempt) {
+    auto statistics =
+        client_->call(*client_->network, &api::Network::Stub::GetStatistics, api::GetStatisticsRequest());
+    if (statistics.ok() || attempt == kAttempts || !absl::IsUnavailable(statistics.status()))
+      return statistics;
+    ::poll(nullptr, 0, 100);
+  }
 }
 
 }  // namespace l3dml::lab
