@@ -81,6 +81,39 @@ void DeviceProgram::routes_changed() {
   }
 }
 
+std::optional<Network::Hop> DeviceProgram::towards(uint32_t device, const std::vector<uint32_t>& way,
+                                                   bool up) const {
+  if (!way.empty()) return network_.hop_over(index_, up ? way.front() : way.back());
+  const Network::Hop* hop = network_.next_hop(index_, device);
+  return hop ? std::optional(*hop) : std::nullopt;
+}
+
+void DeviceProgram::add_ways(uint32_t job, const Tree& tree) {
+  const auto route = [&](const wire::Ipv6Address& address, uint32_t link) {
+    const Network::Hop hop = network_.hop_over(index_, link);
+    tna::Entry entry;
+    entry.key = {{tna::MatchKind::exact, true, bytes_of(address), {}, 0}};
+    entry.action = "Ingress.forwarder.forward";
+    entry.params = {to_bytes(hop.port, 9), bytes_of(device_mac(hop.next.node))};
+    add(kHost6, entry, &routes_);
+  };
+  for (const TreeAggregator& node : tree.aggregators) {
+    for (size_t c = 0; c < node.children.size(); ++c) {
+      const TreeChild& child = node.children[c];
+      // From the parent back to the child: at each device on the way the cable before leads up, the one
+      // behind leads down. A member gets its results by the network's own way.
+      uint32_t at = node.device;
+      for (size_t i = child.way.size(); i-- > 0;) {
+        const uint32_t link = child.way[i];
+        if (at == index_ && !child.member)
+          route(aggregation_address(tree.aggregators[child.index].device, job, wire::kChildParent), link);
+        at = network_.far_end(at, link);
+        if (at == index_) route(aggregation_address(node.device, job, static_cast<uint16_t>(c)), link);
+      }
+    }
+  }
+}
+
 // One entry per kind of packet that this neighbour may send us.
 void DeviceProgram::admit(const AggregatorPart& part, const Sender& sender, bool from_child,
                           Handles* handles) {
@@ -100,8 +133,9 @@ void DeviceProgram::admit(const AggregatorPart& part, const Sender& sender, bool
       {wire::Type::down, false, true}, {wire::Type::nack, false, false}, {wire::Type::sync, true, false}};
   uint16_t parent_port = 0;
   if (!root) {
-    const uint32_t parent = part.tree->aggregators[static_cast<size_t>(node.parent)].device;
-    if (const Network::Hop* hop = network_.next_hop(index_, parent)) parent_port = hop->port;
+    const TreeAggregator& parent = part.tree->aggregators[static_cast<size_t>(node.parent)];
+    if (const auto hop = towards(parent.device, parent.children[node.child].way, true))
+      parent_port = hop->port;
   }
   const std::span<const Kind> kinds =
       from_child ? std::span<const Kind>(kFromChild) : std::span<const Kind>(kFromParent);
@@ -142,7 +176,11 @@ void DeviceProgram::replicate(const AggregatorPart& part, uint32_t neighbor, boo
   const uint32_t device =
       to_member ? network_.host_device((*part.member_hosts)[target]) : part.tree->aggregators[target].device;
   wire::MacAddress dmac{};
-  if (const Network::Hop* hop = network_.next_hop(index_, device)) {
+  static const std::vector<uint32_t> kOwnWay;
+  const std::vector<uint32_t>& way = to_member   ? kOwnWay
+                                     : to_parent ? part.tree->aggregators[target].children[node.child].way
+                                                 : node.children[part.tree->aggregators[target].child].way;
+  if (const auto hop = towards(device, way, to_parent)) {
     *port = hop->port;
     dmac = device_mac(hop->next.node);
   } else if (to_member) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,8 @@ class DeviceProgram {
 
   void start_up();  // ports, routes to everything
   void routes_changed();
+  // Host routes for segments of a tree that take ways of their own across this device.
+  void add_ways(uint32_t job, const Tree& tree);
   void install(const AggregatorPart& part);
   void remove(uint32_t job);  // the job's admission, groups and replicas
   // `expected` and `tx_seq` of the segments to neighbours neighbor_base + [first, first + count).
@@ -60,6 +63,8 @@ class DeviceProgram {
     uint8_t child;
     uint16_t neighbor_port;  // that leads there
   };
+  // Towards a neighbour in a tree; nothing if it is here.
+  std::optional<Network::Hop> towards(uint32_t device, const std::vector<uint32_t>& way, bool up) const;
   void add(const std::string& table, tna::Entry entry, Handles* handles);
   void admit(const AggregatorPart& part, const Sender& sender, bool from_child, Handles* handles);
   void replicate(const AggregatorPart& part, uint32_t neighbor, bool to_member, uint32_t target,

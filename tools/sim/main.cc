@@ -18,6 +18,7 @@
 #include "tools/sim/mutation_check.h"
 #else
 #include "tools/sim/modes/modes.h"
+#include "tools/sim/modes/prediction.h"
 #endif
 
 namespace l3dml::sim {
@@ -127,14 +128,14 @@ int mutations(const BatchOptions& batch, const std::string& only, uint64_t most,
   return found == results.size() ? 0 : 1;
 }
 #else
-int measure_and_report(const std::string& what, const std::string& json, const std::string& svg,
-                       const std::string& command) {
-  const absl::StatusOr<Rows> rows = measure(what);
+int print_and_report(const absl::StatusOr<Rows>& rows, const std::string& json, const std::string& svg,
+                     const std::string& command) {
   if (!rows.ok()) {
     fmt::print(stderr, "l3dml-sim: {}\n", std::string(rows.status().message()));
     return 2;
   }
   for (const report::Row& row : *rows) {
+    if (row.group.contains("seed")) continue;  // single cases are in the report
     std::string group;
     for (const auto& [key, value] : row.group) group += fmt::format(" {}={}", key, value);
     const auto* value = std::get_if<double>(&row.value);
@@ -180,6 +181,15 @@ int main(int argc, char** argv) {
   std::string what;
   auto* measuring = app.add_subcommand("measure", "figures of networks written by hand, in virtual time");
   measuring->add_option("mode", what, "goodput, loss_cost, fairness, scale or all")->required();
+#ifndef L3DML_MUTATIONS
+  PredictionOptions prediction;
+  auto* predicting = app.add_subcommand(
+      "prediction", "what the routing policies' model says an iteration takes beside what it takes here");
+  predicting->add_option("--cases", prediction.cases, "random networks, jobs and plans")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  predicting->add_option("--svg", prediction.svg, "write the scatter to this file");
+#endif
   app.add_option("--runs", options.runs, "random scenarios to run")->capture_default_str();
   app.add_option("--from", options.first_seed, "seed of the first one")->capture_default_str();
   app.add_option("--threads", options.threads, "scenarios at a time")
@@ -213,7 +223,13 @@ int main(int argc, char** argv) {
 #ifdef L3DML_MUTATIONS
   if (mutate) return mutations(options, mutation, most, json, command);
 #else
-  if (measuring->parsed()) return measure_and_report(what, json, svg, command);
+  if (measuring->parsed()) return print_and_report(measure(what), json, svg, command);
+  if (predicting->parsed()) {
+    prediction.threads = options.threads;
+    prediction.verbose = options.verbose;
+    prediction.first_seed = options.first_seed;
+    return print_and_report(measure_prediction(prediction), json, "", command);
+  }
   if (mutate) return run_beside(argv);
 #endif
   return one->count() ? replay(seed, options.wide, trace, trace_job)

@@ -18,7 +18,7 @@ constexpr size_t kBeforePayload = wire::kEthernetSize + wire::kIpv6Size + wire::
 }  // namespace
 
 Member::Member(Job* job, uint32_t index, const MemberSpec& spec, uint16_t udp_port)
-    : job_(*job), index_(index), spec_(spec), udp_port_(udp_port) {}
+    : job_(*job), index_(index), spec_(spec), udp_port_(udp_port), not_before_ns_(spec.start_ns) {}
 
 void Member::start(const host::StripeConfig& config, uint32_t world) {
   config_ = config;

@@ -43,7 +43,8 @@ Network::Network(const Scenario& scenario, Random random, Handler* handler)
       b.port = port_number(devices_[spec.b].wires.size());
       devices_[spec.b].wires.push_back(wire + 1);
     }
-    const double length = 1 + random_.uniform() / 64;
+    const double milliseconds = static_cast<double>(spec.parameters.delay_ns) / base::kMillisecond;
+    const double length = (scenario.fastest_ways ? milliseconds : 1) + random_.uniform() / 64;
     lengths_.push_back(length);
     lengths_.push_back(scenario.detours ? 1 + 2 * random_.uniform() : length);
     wires_.push_back({std::make_unique<io::Link>(spec.parameters, random_.next()), {}, b});
@@ -254,6 +255,12 @@ void Network::find_routes() {
 
 const Network::Hop* Network::next_hop(uint32_t from, uint32_t to) const {
   return reachable_[from][to] && from != to ? &routes_[from][to] : nullptr;
+}
+
+Network::Hop Network::hop_over(uint32_t device, uint32_t link) const {
+  for (const uint32_t wire : devices_[device].wires)
+    if (wire / 2 == link) return {wires_[wire ^ 1].to.port, wires_[wire].to};
+  return {};
 }
 
 Network::Hop Network::host_port(uint32_t host) const { return {hosts_[host].device_port, {true, host, 0}}; }

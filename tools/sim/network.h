@@ -69,8 +69,10 @@ class Network {
     End next;
   };
   const Hop* next_hop(uint32_t from, uint32_t to) const;
-  Hop host_port(uint32_t host) const;  // at its device
-  void find_routes();                  // after devices died
+  Hop host_port(uint32_t host) const;                  // at its device
+  Hop hop_over(uint32_t device, uint32_t link) const;  // the cable must end at the device
+  uint32_t far_end(uint32_t device, uint32_t link) const { return hop_over(device, link).next.node; }
+  void find_routes();  // after devices died
   uint32_t host_device(uint32_t host) const { return hosts_[host].device; }
   uint32_t device_count() const { return static_cast<uint32_t>(devices_.size()); }
   uint32_t host_count() const { return static_cast<uint32_t>(hosts_.size()); }

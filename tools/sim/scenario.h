@@ -35,8 +35,9 @@ struct CollectiveSpec {
 
 struct MemberSpec {
   uint32_t host = 0;
-  int64_t gap_ns = 0;   // mean time between collectives of its own making (computation)
-  uint32_t queued = 1;  // collectives it submits ahead
+  int64_t gap_ns = 0;    // mean time between collectives of its own making (computation)
+  uint32_t queued = 1;   // collectives it submits ahead
+  int64_t start_ns = 0;  // nothing is submitted before
 };
 
 struct JobSpec {
@@ -92,6 +93,7 @@ struct Scenario {
   uint32_t withheld = 0;               // bit per L3DML type that never arrives
   double forged = 0;                   // forged packets per packet
   uint64_t most_packets = 60'000'000;  // a run that needs more goes in circles
+  bool fastest_ways = false;           // packets take the way of least delay, not that of fewest cables
   bool detours = false;                // there and back take different ways, where there is more than one
   int64_t poll_interval_ns = 0;        // devices look at their ports only so often: bursts; 0: at once
   int64_t control_min_ns = 0, control_max_ns = 0;  // one way of a message to or from the coordinator

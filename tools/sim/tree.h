@@ -8,7 +8,8 @@ namespace l3dml::sim {
 
 struct TreeChild {
   bool member = true;
-  uint32_t index = 0;  // member, or aggregator (index into Tree::aggregators)
+  uint32_t index = 0;         // member, or aggregator (index into Tree::aggregators)
+  std::vector<uint32_t> way;  // cables from its device to this one, in order; none: the network's own way
 };
 
 struct TreeAggregator {

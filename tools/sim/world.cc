@@ -86,6 +86,8 @@ void World::build(uint32_t index) {
   device.device = pipeline::Device::create(config, pools, &executor_);
   device.program = std::make_unique<DeviceProgram>(device.device.get(), index, &network_);
   device.program->start_up();
+  for (uint32_t j = 0; j < scenario_.jobs.size(); ++j)
+    device.program->add_ways(j, scenario_.jobs[j].fixed_tree);
   device.installed.assign(scenario_.jobs.size(), {});
 }
 
