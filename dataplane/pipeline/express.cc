@@ -20,7 +20,8 @@ bool PipeImpl::express(const Arrival& arrival, int64_t now_ns) {
   const wire::Head& head = *reinterpret_cast<const wire::Head*>(packet->data);
   const wire::L3dmlHeader& h = head.l3dml;
   const uint32_t seq = h.seq.load();
-  if (L3DML_HAS_MUTATIONS || !flow.up || !state_.segment_receiver.is_next(flow.segment, seq)) return false;
+  const bool ce = (head.ipv6.version_class_flow.load() >> 20 & 3) == 3;
+  if (L3DML_HAS_MUTATIONS || !flow.up || ce || !state_.segment_receiver.is_next(flow.segment, seq)) return false;
   const uint32_t mask = flow.admit.mask;
   const blocks::SlotEntry& now = state_.slot_state.cell(arrival.slot);
   const int32_t distance = base::serial_distance(now.stamp, arrival.number);
@@ -59,8 +60,7 @@ bool PipeImpl::express(const Arrival& arrival, int64_t now_ns) {
   fields.exp = entry.exp;
   fields.next_exp = entry.exp_max;
   fields.weight = entry.weight;
-  const bool ce = (head.ipv6.version_class_flow.load() >> 20 & 3) == 3;
-  fields.flags = ce || (h.flags & wire::kFlagEce) ? wire::kFlagEce : 0;
+  fields.flags = h.flags & wire::kFlagEce;
   const ResultHeads heads(fields, flow.shard, size * 4);
   packet->data = lanes;
   packet->size = size * 4;

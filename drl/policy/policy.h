@@ -53,10 +53,10 @@ struct Decision {
 };
 
 struct PolicyOptions {
-  std::string rule;  // decides instead of the models: a baseline's name ("shortest", "greedy", ...)
   std::string model_directory;  // beside the compiled-in models; empty: those alone
   int paths = 4;                // candidates per pair of sites
   double hysteresis = 0.1;      // a running plan is left for one that is shorter by more than this part
+  std::string rule;             // decides instead of the models: a baseline's name ("shortest", "greedy", ...)
 };
 
 struct ModelSummary {

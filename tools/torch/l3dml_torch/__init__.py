@@ -22,6 +22,7 @@ from torch.distributed.distributed_c10d import ProcessGroupGloo
 from . import _core
 
 __all__ = ["Options", "stats", "lane_format", "first_sum"]
+_FORMATS = ("fixed32", "fixed16x2", "fixed8x4")
 
 
 def _env(name, default):
@@ -84,6 +85,8 @@ def _create(given, options):
     if not options.job:
         raise RuntimeError("l3dml: set L3DML_JOB to the name of a job at L3DML_CONTROLLER, or without a controller to the "
                            "job file of this rank (\"{rank}\" in it is replaced)")
+    if options.format not in _FORMATS:
+        raise ValueError(f"l3dml: format is '{options.format}', must be fixed32, fixed16x2 or fixed8x4")
     if options.non_finite not in ("raise", "nan"):
         raise ValueError(f"l3dml: non_finite is '{options.non_finite}', must be raise or nan")
     attempt = ":".join(os.environ.get(f"TORCHELASTIC_{name}", "") for name in ("RUN_ID", "RESTART_COUNT"))
