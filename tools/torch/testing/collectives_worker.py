@@ -218,7 +218,7 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("l3dml")
     rank, world = dist.get_rank(), dist.get_world_size()
-    store = dist.TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]) + 1, world, rank == 0)
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]) + 1, world, rank == 0)
     bed.run_cases(CASES, rank, world, store)
     dist.barrier()
     dist.destroy_process_group()
