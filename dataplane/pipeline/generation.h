@@ -39,10 +39,10 @@ class Generation {
       if (wish) return 0;
     return generator_.next_deadline_ns();
   }
-  // At most `limit` packets; see PacketGenerator::tick.
+  // At most `limit` packets, returns how many; see PacketGenerator::tick.
   template <typename Function>
-  void tick(int64_t now_ns, unsigned limit, Function function) {
-    if (!generates_) return;
+  unsigned tick(int64_t now_ns, unsigned limit, Function function) {
+    if (!generates_) return 0;
     for (unsigned app = 0; app < wishes_.size(); ++app) {
       if (!wishes_[app]) continue;
       (void)generator_.configure(app, *wishes_[app], now_ns);  // the driver has checked it
@@ -50,7 +50,7 @@ class Generation {
     }
     for (const uint16_t port : ports_down_) generator_.port_down(port, now_ns);
     ports_down_.clear();
-    generator_.tick(now_ns, limit, function);
+    return generator_.tick(now_ns, limit, function);
   }
 
  private:

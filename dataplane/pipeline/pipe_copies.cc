@@ -37,9 +37,10 @@ void PipeImpl::mirror(Context& ctx, Packet* packet, uint16_t neighbor, uint16_t 
 // What the generator makes enters by the port it is said to come from, like any packet. A controller lets it
 // number as many packets as `generated` has rows: those that stand for nothing are not worth a buffer.
 void PipeImpl::generate(int64_t now_ns, Outbox& out) {
+  constexpr unsigned kLooks = 1024;  // at one go, so that an idle switch is not awake once a burst for nothing
   std::array<Packet*, base::kBurst> burst;
   size_t made = 0;
-  generation_.tick(now_ns, base::kBurst, [&](uint16_t port, std::string_view bytes) {
+  const auto make = [&](uint16_t port, std::string_view bytes) {
     const auto* head = reinterpret_cast<const uint8_t*>(bytes.data());
     if (port % base::kPortsPerPipe == base::kRecirculationPort &&
         program_.generated.lookup(static_cast<uint16_t>(head[4] << 8 | head[5])) == nullptr)
@@ -53,7 +54,9 @@ void PipeImpl::generate(int64_t now_ns, Outbox& out) {
     packet->port = port;
     packet->time_ns = now_ns;
     burst[made++] = packet;
-  });
+  };
+  for (unsigned looked = 0; made < burst.size() && looked < kLooks && generation_.next_deadline_ns() <= now_ns;)
+    looked += generation_.tick(now_ns, static_cast<unsigned>(burst.size() - made), make);
   process({burst.data(), made}, now_ns, out);
 }
 
