@@ -27,7 +27,7 @@ std::string controller_config(const Scenario& scenario, const std::string& bfrt_
   const control::Topology& topology = scenario.topology;
   std::string out =
       absl::StrCat("# Written by l3dml-lab from ", scenario.file, ".\nlisten: [\"unix:", socket_in(folder),
-                   "\"]\nstore: \"sqlite:", folder, "/controller.db\"\nsites:\n");
+                   "\"]\nstore: \"sqlite:", folder, "/controller.db\"\ntelemetry: 5s\nsites:\n");
   for (const control::Site& site : topology.sites())
     absl::StrAppend(&out, "  - {name: \"", site.name, "\", switch: \"", bfrt_address,
                     "\", device: ", site.device_id, site.aggregates ? "" : ", router: true", "}\n");
