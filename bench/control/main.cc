@@ -20,7 +20,7 @@
 #include "absl/strings/str_format.h"
 #include "control/api/controller.h"
 #include "control/jobs/policy_form.h"
-#include "control/target/fake_target.h"
+#include "control/target/fake_connection.h"
 #include "tools/report/report.h"
 
 namespace l3dml::bench {
@@ -51,41 +51,6 @@ double resident_bytes() {
   std::cerr << "control: " << what << "\n";
   std::exit(1);
 }
-
-// The connection to a switch that outlives it.
-class Connection final : public target::SwitchTarget {
- public:
-  explicit Connection(target::FakeTarget* fake) : fake_(*fake) {}
-  std::shared_ptr<const target::TargetSchema> schema() const override { return fake_.schema(); }
-  std::string program() const override { return fake_.program(); }
-  bool connected() const override { return fake_.connected(); }
-  absl::Status reconnect() override { return fake_.reconnect(); }
-  absl::Status write(const target::Batch& b, target::Atomicity a) override { return fake_.write(b, a); }
-  absl::StatusOr<std::vector<target::Row>> read(std::string_view t, const target::ReadOptions& o) override {
-    return fake_.read(t, o);
-  }
-  absl::StatusOr<target::Row> read(std::string_view t, const target::Key& k,
-                                   const target::ReadOptions& o) override {
-    return fake_.read(t, k, o);
-  }
-  absl::StatusOr<std::optional<target::Row>> read_default(std::string_view t) override {
-    return fake_.read_default(t);
-  }
-  absl::StatusOr<uint32_t> usage(std::string_view t) override { return fake_.usage(t); }
-  absl::StatusOr<std::vector<std::vector<target::Cell>>> read_registers(std::string_view t, uint32_t f,
-                                                                        uint32_t c) override {
-    return fake_.read_registers(t, f, c);
-  }
-  absl::StatusOr<target::Counter> read_counter(std::string_view t, uint32_t i) override {
-    return fake_.read_counter(t, i);
-  }
-  absl::Status set_idle_timeout(std::string_view, bool, bool) override { return absl::OkStatus(); }
-  absl::Status set_port_events(bool) override { return absl::OkStatus(); }
-  void on_event(std::function<void(const target::Event&)>) override {}
-
- private:
-  target::FakeTarget& fake_;
-};
 
 struct Member {
   std::string job;
@@ -121,7 +86,7 @@ class Network {
       target::FakeTarget* fake = fakes_.at(record.name).get();
       if (!fake->connected())
         if (absl::Status s = fake->reconnect(); !s.ok()) return s;
-      return std::make_unique<Connection>(fake);
+      return std::make_unique<target::FakeConnection>(fake);
     };
     options.now_ns = [] { return Clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
     options.unix_time_s = [] { return 0.0; };

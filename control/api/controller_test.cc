@@ -8,46 +8,11 @@
 #include <unistd.h>
 
 #include "control/install/install.h"
-#include "control/target/fake_target.h"
+#include "control/target/fake_connection.h"
 #include "gtest/gtest.h"
 
 namespace l3dml::control {
 namespace {
-
-// A target that several connections share: the switch outlives its client.
-class Shared final : public target::SwitchTarget {
- public:
-  explicit Shared(target::FakeTarget* fake) : fake_(*fake) {}
-  std::shared_ptr<const target::TargetSchema> schema() const override { return fake_.schema(); }
-  std::string program() const override { return fake_.program(); }
-  bool connected() const override { return fake_.connected(); }
-  absl::Status reconnect() override { return fake_.reconnect(); }
-  absl::Status write(const target::Batch& b, target::Atomicity a) override { return fake_.write(b, a); }
-  absl::StatusOr<std::vector<target::Row>> read(std::string_view t, const target::ReadOptions& o) override {
-    return fake_.read(t, o);
-  }
-  absl::StatusOr<target::Row> read(std::string_view t, const target::Key& k,
-                                   const target::ReadOptions& o) override {
-    return fake_.read(t, k, o);
-  }
-  absl::StatusOr<std::optional<target::Row>> read_default(std::string_view t) override {
-    return fake_.read_default(t);
-  }
-  absl::StatusOr<uint32_t> usage(std::string_view t) override { return fake_.usage(t); }
-  absl::StatusOr<std::vector<std::vector<target::Cell>>> read_registers(std::string_view t, uint32_t f,
-                                                                        uint32_t c) override {
-    return fake_.read_registers(t, f, c);
-  }
-  absl::StatusOr<target::Counter> read_counter(std::string_view t, uint32_t i) override {
-    return fake_.read_counter(t, i);
-  }
-  absl::Status set_idle_timeout(std::string_view, bool, bool) override { return absl::OkStatus(); }
-  absl::Status set_port_events(bool) override { return absl::OkStatus(); }
-  void on_event(std::function<void(const target::Event&)>) override {}
-
- private:
-  target::FakeTarget& fake_;
-};
 
 class ControllerTest : public ::testing::Test {
  protected:
@@ -77,7 +42,7 @@ class ControllerTest : public ::testing::Test {
       target::FakeTarget* fake = fakes_.at(site.name).get();
       if (!fake->connected())
         if (absl::Status s = fake->reconnect(); !s.ok()) return s;
-      return std::make_unique<Shared>(fake);
+      return std::make_unique<target::FakeConnection>(fake);
     };
     options.now_ns = [this] { return now_ns_; };
     options.unix_time_s = [] { return 0.0; };
@@ -269,6 +234,14 @@ void attend(Controller* controller, const std::string& token, Member* member) {
   member->attendance = *attendance;
 }
 
+// The members of a job of four, attending.
+std::vector<Member> all_attend(Controller* controller, const std::string& token) {
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller, rank, 0, {}, "", "", 0});
+  for (Member& member : members) attend(controller, token, &member);
+  return members;
+}
+
 void answer_all(std::vector<Member>& members) {
   for (bool more = true; more;) {
     more = false;
@@ -286,9 +259,7 @@ TEST_F(ControllerTest, a_lost_member_is_left_out_under_a_new_epoch) {
   wanted.on_loss = OnLoss::go_on;
   const auto created = controller_->create_job(wanted);
   join_all(*created);
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   EXPECT_EQ(controller_->job("train")->state, "running");
 
   controller_->detach("train", 2, members[2].attendance);  // its process died
@@ -345,9 +316,7 @@ TEST_F(ControllerTest, a_change_waits_for_switches_that_are_away_for_a_moment) {
 TEST_F(ControllerTest, a_controller_that_comes_back_drops_nobody_for_switches_it_has_yet_to_reach) {
   const auto created = controller_->create_job(job());
   join_all(*created);
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   ASSERT_TRUE(controller_->drain("east", true).ok());  // and is killed before anybody has answered
   for (auto& [site, fake] : fakes_) {
     fake->lose_connection();  // its session is not over yet
@@ -374,9 +343,7 @@ TEST_F(ControllerTest, a_drained_switch_is_left_and_a_removed_host_stays_away) {
   wanted.roots = {{"east", 1.0}};
   const auto created = controller_->create_job(wanted);
   join_all(*created);
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   EXPECT_GT(admitted("east"), 0u);
   ASSERT_TRUE(controller_->drain("east", true).ok());
   answer_all(members);
@@ -411,9 +378,7 @@ TEST_F(ControllerTest, a_running_job_moves_to_what_is_clearly_faster_and_to_noth
   };
   const std::string first = root();
   join_all(*created);
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   ASSERT_TRUE(controller_->set_link("wan", {false, 99e6, {}, {}}).ok());  // a little
   pass(0.5);
   answer_all(members);
@@ -438,9 +403,7 @@ TEST_F(ControllerTest, a_root_that_its_owner_chose_is_gone_back_to) {
   wanted.roots = {{"east", 1.0}};
   const auto created = controller_->create_job(wanted);
   join_all(*created);
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   const auto root = [&] { return controller_->job("train")->plan.stripes[0].tree.aggregators[0].site; };
   for (const bool drained : {true, false}) {
     ASSERT_TRUE(controller_->drain("east", drained).ok());
@@ -471,9 +434,7 @@ TEST_F(ControllerTest, a_group_that_is_started_again_begins_the_job_anew) {
     return controller_->join({"train", created->token, host, host + group, {}, -1, group}).status();
   };
   for (const char* host : {"w0", "w1", "e0", "e1"}) ASSERT_TRUE(join(host, "first").ok());
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   EXPECT_EQ(join("w0", "second").code(), absl::StatusCode::kUnavailable) << "the first is at work";
   controller_->detach("train", 2, members[2].attendance);
   pass(2);
@@ -590,9 +551,7 @@ TEST_F(ControllerTest, nobody_stops_for_a_rank_that_came_back_and_died_again) {
   wanted.on_loss = OnLoss::go_on;
   const auto created = controller_->create_job(wanted);
   join_all(*created);
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({controller_.get(), rank, 0, {}, "", "", 0});
-  for (Member& member : members) attend(controller_.get(), created->token, &member);
+  std::vector<Member> members = all_attend(controller_.get(), created->token);
   const auto die = [&] {
     controller_->detach("train", 3, members[3].attendance);
     pass(2);
