@@ -25,6 +25,16 @@ std::string fresh(const char* name) {
   return path;
 }
 
+// After z = 1, y = 2 of kind a and x of kind b, then z = 3 and x taken away.
+void expect_what_was_written(Store& store) {
+  const auto records = *store.read("a");
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].key, "z");
+  EXPECT_EQ(records[0].value, "3") << "an update keeps its place";
+  EXPECT_EQ(records[1].key, "y");
+  EXPECT_TRUE(store.read("b")->empty());
+}
+
 TEST(Store, remembers_in_order_and_forgets_what_is_removed) {
   const std::string path = fresh("order");
   const std::string one = "1", two = "2", three = "3";
@@ -36,12 +46,7 @@ TEST(Store, remembers_in_order_and_forgets_what_is_removed) {
   }
   auto store = open_store("sqlite:" + path);
   ASSERT_TRUE(store.ok()) << store.status();
-  const auto records = *(*store)->read("a");
-  ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(records[0].key, "z");
-  EXPECT_EQ(records[0].value, "3") << "an update keeps its place";
-  EXPECT_EQ(records[1].key, "y");
-  EXPECT_TRUE((*store)->read("b")->empty());
+  expect_what_was_written(**store);
 }
 
 TEST(Store, refuses_a_second_controller_and_unknown_kinds) {
@@ -124,12 +129,7 @@ TEST(EtcdStore, remembers_is_one_controllers_and_is_fenced) {
   store->reset();  // lets it go
   store = etcd.open("a");
   ASSERT_TRUE(store.ok()) << store.status();
-  const auto records = *(*store)->read("a");
-  ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(records[0].key, "z");
-  EXPECT_EQ(records[0].value, "3") << "an update keeps its place";
-  EXPECT_EQ(records[1].key, "y");
-  EXPECT_TRUE((*store)->read("b")->empty());
+  expect_what_was_written(**store);
 
   // Who lost the lock writes nothing more: here somebody else's name stands in it.
   const std::string other = "somebody else";
